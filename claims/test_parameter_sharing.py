@@ -61,12 +61,11 @@ PERPLEXITY = {  # the decoder's on LAMBADA, in brackets: at 10k steps, and at 25
     "wide deep cycle": (25,),
     "wide deep rev": (24, 20),
 }
-SHORT, LONG = 0, 1  # the columns
+SHORT = 0  # the column of 10k steps
 
 COLLAPSED = 1.35  # half of the least documented excess, 38 / 22 = 1.7
 ANY = 1.0  # any ratio above it: for perplexities, whose differences mean nothing
 NO_ANSWER = 0.01  # nats: a sixth of what the baseline decoder has after 100 steps of ci
-
 
 lambada = "002, LAMBADA"
 ours = "002, not in its text: asked of its result"

@@ -46,16 +46,21 @@ class Judge:
 
     def either(self, verdicts: Sequence[Verdict]) -> Verdict:
         """Replace several verdicts by one: that at least one of their statements holds."""
+        return self.findings.replace(verdicts, self._either(verdicts))
+
+    def again(self, verdict: Verdict, looks: tuple[int, ...]) -> Verdict:
+        """Judge the statement of a verdict at other looks, and put it in the verdict's place."""
+        other = replace(self, design=replace(self.design, looks=looks))
+        made = self.findings.made  # in the order in which the ledger has them
+        place = [each is verdict for each in made].index(True)
+        judged = verdict.judged
+        made[place] = other._either(verdict.parts) if judged is None else other._decided(judged)
+        return made[place]
+
+    def _either(self, verdicts: Sequence[Verdict]) -> Verdict:
         statements = [v.judged for v in verdicts if v.judged is not None]
         parts = [self._decided(statement, alternatives=len(statements)) for statement in statements]
-        return self.findings.replace(verdicts, self._any_of(parts))
-
-    def again(self, verdict: Verdict, design: Design) -> Verdict:
-        """Replace a verdict by one on the same statement by another design."""
-        if verdict.judged is None:
-            return verdict
-        other = replace(self, design=design)
-        return self.findings.replace([verdict], other._decided(verdict.judged))
+        return self._any_of(parts)
 
     def _decided(self, statement: Statement, *, alternatives: int = 1) -> Verdict:
         """Judge a statement, which is one of `alternatives` that would each be enough."""

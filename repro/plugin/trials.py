@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, overload
 
 import numpy as np
@@ -83,16 +82,15 @@ class Trials:
         """Leave the claim `not run` unless a condition is reproduced.
 
         If two arms only guess, they are equally good, but this says nothing about the claim. Under
-        `--gate` a condition gets all looks, since the ledger has none to compare it with.
+        `--gate` a condition gets all looks, since an open one leaves nothing to judge.
 
         >>> medium, deep = trials(MEDIUM, DEEP)
         >>> is_clear = deep.accuracy.exceeds(0.5, by_at_least=0.02)
         >>> trials.require(is_clear, "a deep arm that stands clear of chance")
         >>> assert medium.accuracy.is_within(0.1, of=deep.accuracy)
         """
-        if self.profile.looks_at_conditions and not self.recorded:
-            looks = self.profile.looks_at_conditions
-            condition = self.judge.again(condition, replace(self.judge.design, looks=looks))
+        if self.profile.looks_once and not self.recorded:
+            condition = self.judge.again(condition, self.profile.all_looks)
         if not condition:
             raise Needs(f"needs {what}, which it has not here: {condition.measured}")
 

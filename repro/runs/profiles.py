@@ -17,19 +17,18 @@ class Profile:
     """A reproduced claim is measured for the ledger over at least this number of seeds."""
     budget: int | None = None
     """The most seeds of an arm, also for the ledger and the gate; None where there is no limit."""
-    looks_once: bool = False
-    """True where a claim gets more seeds only if it looks weaker than in the ledger."""
-    looks_at_conditions: tuple[int, ...] = ()
-    """The looks at what a claim requires; without them they are those at the claim itself."""
+    all_looks: tuple[int, ...] = ()
+    """The looks of a profile that looks once, at what a claim requires."""
+
+    @property
+    def looks_once(self) -> bool:
+        """True where a claim gets more seeds only if it looks weaker than in the ledger."""
+        return bool(self.all_looks)
 
     @property
     def at_first_look(self) -> Profile:
-        """The same profile with its first look alone, for the gate.
-
-        What a claim requires is not in the ledger to compare with, and gets all looks.
-        """
-        first = self.looks[:1]
-        return replace(self, looks=first, looks_at_conditions=self.looks, looks_once=True)
+        """The same profile with its first look alone, for the gate."""
+        return replace(self, looks=self.looks[:1], all_looks=self.looks)
 
     def within(self, budget: int | None) -> Profile:
         """Return the same profile with at most `budget` seeds for each arm."""

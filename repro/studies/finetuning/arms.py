@@ -198,8 +198,8 @@ class FinetuneArm(Arm):
         )
 
     def located(self) -> Self:
-        is_own = self.size in OWN_SIZES
-        require_real(self, "data", "tokenizer", *(["corpus"] if is_own else []))
+        corpora = ("corpus",) if self.size in OWN_SIZES else ()
+        require_real(self, "data", "tokenizer", *corpora)
         if self.starts_from_gpt2:
             require_weights(self.size)
         return self
