@@ -40,14 +40,15 @@ D256_SPREADS = {  # its table: the standard deviation of the three seeds of each
 }
 D512_SPREADS = {
     "bp": [0.003, 0.002, 0.001],
-    "fa": [0.0005, 0.004, 0.003],  # the first is printed as 0.000, so it is less than that
+    "fa": [0.000, 0.004, 0.003],
     "dfa": [0.005, 0.015, 0.005],
 }
 SHAPES = {"d256": (D256_L4, D256_DOCUMENTED), "d512": (D512_L2, D512_DOCUMENTED)}
 
 A_POINT = 0.01  # the source itself calls 0.617 and 0.615, or 0.301 and 0.306, reproductions
 ALIKE = 0.02  # it says ≈ 0.35 of frozen rungs from 0.349 to 0.389: two points about their middle
-MUCH = 1.25  # for "≪": half of the documented factors of 1.53 and 1.67
+MUCH = 1.25  # for "≪": about half of the documented excesses, 0.53 and 0.67
+HALF_A_DIGIT = 0.0005  # what is printed as 0.001 may be as much more
 TWICE = 0.10  # for "well above" a chance of 0.10: at least twice that
 
 question = "004, not in its text: asked of its result"
@@ -96,12 +97,12 @@ def test_cell(trials, arm, documented):
 @claim(
     "The table: accuracy differs between three seeds by no more than it says",
     source=SOURCE,
-    documented="± {documented}",
+    documented="± {documented:.3f}",
     only_at="paper",
 )
 @per_cell(D256_SPREADS, D512_SPREADS)
 def test_cell_spread(trials, arm, documented):
-    assert trials(arm).accuracy.spreads_at_most(documented, over=3)
+    assert trials(arm).accuracy.spreads_at_most(documented + HALF_A_DIGIT, over=3)
 
 
 @claim("BP climbs with every trained block", source=SOURCE, documented="{documented}")
@@ -130,12 +131,12 @@ def test_bp_gains_most_from_the_first_block(trials, shape, documented):
 
 @claim(
     "BP's returns diminish: every block adds less than the one before",
-    source=SOURCE,
-    documented="{documented}",
+    source=question,
+    documented="+0.176, +0.033, +0.010, +0.009",
+    kind="question",
 )
-@per_shape("+0.176, +0.033, +0.010, +0.009", "+0.197, +0.020")
-def test_bp_has_diminishing_returns(trials, shape, documented):
-    assert trials(shape.ladder()).accuracy.diminishes()
+def test_bp_has_diminishing_returns(trials):
+    assert trials(D256_L4.ladder()).accuracy.diminishes()
 
 
 @claim(
@@ -191,10 +192,14 @@ def test_dfa_bottoms_at_one_block(trials, shape, documented):
     assert trials(shape.but(rule="dfa").ladder()).accuracy.bottoms_at(1)
 
 
-@claim("From one trained block on, DFA rises with each", source=SOURCE, documented="{documented}")
-@per_shape("0.244, 0.286, 0.296, 0.301", "0.226, 0.302")
-def test_dfa_recovers_with_more_blocks(trials, shape, documented):
-    assert trials(shape.but(rule="dfa").ladder()[1:]).accuracy.climbs()
+@claim(
+    "From one trained block on, DFA rises with each",
+    source=question,
+    documented="0.244, 0.286, 0.296, 0.301",
+    kind="question",
+)
+def test_dfa_recovers_with_more_blocks(trials):
+    assert trials(D256_L4.but(rule="dfa").ladder()[1:]).accuracy.climbs()
 
 
 @claim(
@@ -224,17 +229,6 @@ def test_the_last_blocks_are_better_than_the_middle(trials, rule):
     arm = D256_L4.but(trained=2, rule=rule)
     last, middle = trials(arm, placed(arm, "middle"))
     assert last.accuracy.is_at_most(A_POINT, below=middle.accuracy)
-
-
-@claim(
-    "FA's last block sees the exact output gradient",
-    source="004, Why output-side-first",
-    documented="cosine 1",
-)
-@both_shapes
-def test_fa_tells_the_last_block_the_true_gradient(trials, shape):
-    fa = trials(shape.but(rule="fa"))
-    assert fa.alignment[shape.depth].matches(1.0, tolerance=1e-4)  # rounding in float32
 
 
 @claim(

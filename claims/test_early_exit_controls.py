@@ -59,7 +59,7 @@ def test_an_untrained_exit_is_worse(trials, text):
 
 
 @claim(
-    "A weight on layer 1 that falls from 0.9 to 0.5 beats a fixed one of 0.7",
+    "A weight on layer 1 that falls from 0.9, to reach 0.5 at epoch 50, beats a fixed one of 0.7",
     source="000, dynamic alpha in its repository",
     kind="question",
 )
@@ -98,7 +98,7 @@ def test_scales_to_larger_models(trials):
 
 
 @claim(
-    "On WikiText-2, too, a network of twice the width improves as the small one does",
+    "On WikiText-2, in a network of twice the width, the best model improves on the standard one",
     source="000, Future Work 1: larger models",
     kind="question",
     only_at="paper",
@@ -109,7 +109,7 @@ def test_scales_to_larger_models_on_wikitext(trials):
 
 
 @claim(
-    "Four times the text gives a better perplexity",  # there is no over-fitting on it to reduce
+    "Four times the text gives a better perplexity",
     source="000, Future Work 2: more data",
     kind="question",
     only_at="paper",

@@ -57,7 +57,7 @@ GUESSED = 0.53  # the share of the test messages that are spam, as all may be ca
 
 # Widths that a statement must reach to say something, and margins of "as good as"
 HANDFUL = 0.02  # six of 300 messages: two binomial standard errors at the documented 97 %
-TWO_HANDFULS = 0.04  # the same for a difference of two rows at the documented 75 to 95 %
+TWO_HANDFULS = 0.04  # about as much for a difference of two rows at the documented 95 %
 MUCH = 0.10  # "substantially": half of the documented differences of 20 and 23 points
 CLEARLY = 0.08  # "significantly": half of the documented difference of 17 points
 NEARLY = 1.25  # a machine computes large products faster: rows of one size lie this near
@@ -88,6 +88,11 @@ def difference(row, other, table=DOCUMENTED):
 def lora(trials):
     """LoRA at its documented rank, which the small size keeps too: see the control below."""
     return ROWS[9].but(rank=ROWS[9].rank * (NARROWER if trials.profile.name == "ci" else 1))
+
+
+def arm_of(trials, row):
+    """The arm of a row, which for LoRA has its documented rank."""
+    return lora(trials) if row == 9 else ROWS[row]
 
 
 def require_no_guess(trials, arm, margin):
@@ -228,9 +233,10 @@ def test_last_block_beats_last_layer(trials):
 
 
 @claim(
-    "The first token is better than the last layer alone by as much",
-    source="003, Table",
+    "Reading the first token is better than training the last layer alone, by 3 points",
+    source=ours,
     documented=f"{difference(2, 3):+}",
+    kind="question",
 )
 def test_first_token_is_at_the_level_of_the_last_layer(trials):
     first, layer = trials(ROWS[2], ROWS[3])
@@ -342,7 +348,12 @@ def test_random_weights_are_worse_like_for_like(trials):
     assert random.test_accuracy < pretrained.test_accuracy
 
 
-@claim("Random weights learn the training set", source="003, Table", documented="1.0000")
+@claim(
+    "Random weights learn the training set",
+    source="003, Table",
+    documented="1.0000",
+    only_at="paper",
+)
 def test_random_weights_learn_the_training_set(trials):
     assert trials(ROWS[8]).train_accuracy.agrees_with(1.0, runs=1, within=HANDFUL)
 
@@ -380,7 +391,7 @@ def test_lora_is_no_worse(trials):
 
 
 @claim(
-    "What the small LoRA loses it loses by its rank: adapters of the documented rank are better",
+    "The small LoRA is better at the documented rank of 16 than at 1, a rank as narrow as it is",
     source=ours,
     documented="not run",
     kind="control",
@@ -415,8 +426,8 @@ def test_lora_lowers_the_gap_by_a_point(trials):
 
 @claim("LoRA trains fewer parameters", source=f"{interpretation} 6", documented="fewer")
 def test_lora_trains_fewer_parameters(trials):
-    lora, everything = trials(ROWS[9], ROWS[4])
-    assert lora.parameters < everything.parameters
+    adapted, everything = trials(lora(trials), ROWS[4])
+    assert adapted.parameters < everything.parameters
 
 
 @claim(
@@ -472,7 +483,7 @@ def test_unattended_padding_recovers(trials):
     ids=list(map(str, DOCUMENTED)),
 )
 def test_training_is_above_test(trials, row, difference):
-    assert trials(ROWS[row]).train_over_test > 0
+    assert trials(arm_of(trials, row)).train_over_test > 0
 
 
 @claim(
@@ -582,7 +593,7 @@ each_own_row = pytest.mark.parametrize(
 )
 @each_own_row
 def test_beats_length(trials, row, documented):
-    network, length = trials(ROWS[row], BaselineArm(rule="length"))
+    network, length = trials(arm_of(trials, row), BaselineArm(rule="length"))
     assert network.test_accuracy > length.test_accuracy
 
 
@@ -594,12 +605,12 @@ def test_beats_length(trials, row, documented):
 )
 @each_own_row
 def test_beats_first_token(trials, row, documented):
-    network, table = trials(ROWS[row], BaselineArm(rule="first token"))
+    network, table = trials(arm_of(trials, row), BaselineArm(rule="first token"))
     assert network.test_accuracy > table.test_accuracy
 
 
 @claim("The network beats a bag of words", source=ours, documented="{documented}", kind="control")
 @each_own_row
 def test_beats_bag_of_words(trials, row, documented):
-    network, bag = trials(ROWS[row], BaselineArm(rule="bag of words"))
+    network, bag = trials(arm_of(trials, row), BaselineArm(rule="bag of words"))
     assert network.test_accuracy > bag.test_accuracy

@@ -3,16 +3,14 @@
 The source names families, strategies and six sets, and no sizes: nothing that is trained settles
 its scores, so no cell of its tables is held against ours. What it says of one model against another
 is judged at sizes, text and steps of ours (`repro/studies/parameter_sharing/arms.py`), with as many
-layers as explain which of its rows are equal. On BLiMP no strategies are compared, since our
-baseline has 0.507 where chance is 0.5.
+layers as explain which of its rows are equal; what its tables alone show is a question there. On
+BLiMP no strategies are compared, since our baseline has 0.507 where chance is 0.5.
 
 Perplexities are of LAMBADA's whole last words, and compared as ratios: the difference in log
 perplexity a word. What the source's perplexities are of, it does not say. A collapsed encoder says
 the same whatever it reads; `told_by_the_input` is how much answers depend on what is read, in nats.
 `documents/test_002_parameter_sharing.py` holds the text against the tables.
 """
-
-from itertools import combinations
 
 import pytest
 
@@ -26,23 +24,6 @@ from repro.studies.parameter_sharing.arms import (
     at,
 )
 
-BLIMP = {  # decoder and encoder at 10k steps
-    "deep seq": (70.00, 49.73),
-    "deep cycle": (67.56, 48.03),
-    "deep rev": (69.31, 50.38),
-    "very deep seq": (69.67, 48.49),
-    "very deep cycle": (65.60, 49.13),
-    "very deep rev": (69.84, 51.04),
-    "wide seq": (70.05, 43.98),
-    "wide cycle": (70.05, 44.66),
-    "wide rev": (70.05, 43.98),
-    "very wide seq": (65.32, 52.78),
-    "very wide cycle": (67.58, 52.78),
-    "very wide rev": (66.89, 52.78),
-    "wide deep seq": (68.40, 51.90),
-    "wide deep cycle": (68.71, 51.90),
-    "wide deep rev": (68.40, 51.71),
-}
 PERPLEXITY = {  # the decoder's on LAMBADA, in brackets: at 10k steps, and at 25k
     "baseline": (22, None),
     "deep seq": (23,),
@@ -63,16 +44,16 @@ PERPLEXITY = {  # the decoder's on LAMBADA, in brackets: at 10k steps, and at 25
 }
 SHORT = 0  # the column of 10k steps
 
-COLLAPSED = 1.35  # half of the least documented excess, 38 / 22 = 1.7
+COLLAPSED = 1.35  # half of the least excess in the table, 38 / 22 = 1.7
 ANY = 1.0  # any ratio above it: for perplexities, whose differences mean nothing
-NO_ANSWER = 0.01  # nats: a sixth of what the baseline decoder has after 100 steps of ci
+NO_ANSWER = 0.01  # nats: a fourteenth of what the baseline decoder has after 100 steps of ci
 
 lambada = "002, LAMBADA"
 ours = "002, not in its text: asked of its result"
 
 
 def row_of(name):
-    """The name of a row in the tables; a family's is by cycle (rev), which was trained long."""
+    """The name of a row in the tables; a family's is by cycle (rev), which all trained long."""
     return f"{name} rev" if name in FAMILIES else name
 
 
@@ -94,32 +75,7 @@ def over_steps(names):
     )
 
 
-@claim(
-    "Of three strategies those rows are equal, and those alone, that are one model",
-    source=ours,
-    documented="{documented}",
-    kind="question",
-)
-@pytest.mark.parametrize(
-    ("family", "kind", "documented"),
-    [
-        (family, kind, ", ".join(str(BLIMP[f"{family} {s}"][n]) for s in SHORT_NAMES.values()))
-        for family in FAMILIES
-        for n, kind in enumerate(("decoder", "encoder"))
-    ],
-    ids=[f"{family}-{kind}" for family in FAMILIES for kind in ("decoder", "encoder")],
-)
-def test_equal_rows_are_one_model(document, family, kind, documented):
-    pairs = list(combinations([f"{family} {short}" for short in SHORT_NAMES.values()], 2))
-    column = ["decoder", "encoder"].index(kind)
-    as_they_should = [
-        (BLIMP[one][column] == BLIMP[other][column]) == (ROWS[one].order == ROWS[other].order)
-        for one, other in pairs
-    ]
-    assert document(len(pairs)).agrees_with(sum(as_they_should))
-
-
-OTHERS = ["baseline", "deep", "very deep", "wide", "wide deep"]
+OTHERS = ["deep", "very deep", "wide", "wide deep"]
 
 
 @claim("The baseline is best at 10k", source=f"{lambada}, its table", documented="{documented}")
@@ -131,8 +87,9 @@ def test_baseline_has_the_best_perplexity(trials, name, documented):
 
 @claim(
     "The very wide collapse at 10k: a third as much perplexity again as the baseline's",
-    source=f"{lambada}, its table",
+    source=ours,
     documented="{documented}",
+    kind="question",
 )
 @against_baseline([f"very wide {short}" for short in SHORT_NAMES.values()])
 def test_very_wide_collapse(trials, name, documented):
@@ -142,8 +99,9 @@ def test_very_wide_collapse(trials, name, documented):
 
 @claim(
     "The very wide recover: at 25k they pass what the baseline had at 10k",
-    source=f"{lambada}, its table",
+    source=ours,
     documented="38 → 20; the baseline 22",
+    kind="question",
 )
 def test_very_wide_recover(trials):
     very_wide, baseline = trials(at("decoder 25k", "very wide"), BASELINE)
@@ -151,9 +109,10 @@ def test_very_wide_recover(trials):
 
 
 @claim(
-    "The very wide gain most from steps",
-    source=f"{lambada}, its table",
+    "The very wide gain more from steps than another family",
+    source=ours,
     documented="38 → 20; this one: {documented}",
+    kind="question",
 )
 @over_steps(OTHERS)
 def test_very_wide_gain_most_perplexity(trials, name, documented):
@@ -172,16 +131,6 @@ def test_very_wide_gain_most_perplexity(trials, name, documented):
 def test_steps_help(trials, name, documented):
     late, early = trials(at("decoder 25k", name), at("decoder 10k", name))
     assert late.lambada_perplexity.falls_below(early.lambada_perplexity, by_ratio=ANY)
-
-
-@claim(
-    "The wide one by cycle, which is the same model, is worse at 25k than at 10k",
-    source=f"{lambada}, its table",
-    documented="6.8 → 4.09 (28), in a row of its own; 6.79 (25) → 9.84 (19) in the next",
-)
-def test_wide_by_cycle_is_worse_with_steps(trials):
-    late, early = trials(at("decoder 25k", "wide cycle"), at("decoder 10k", "wide cycle"))
-    assert late.lambada_perplexity.exceeds(early.lambada_perplexity, by_ratio=ANY)
 
 
 @claim(
@@ -216,14 +165,3 @@ def test_very_wide_encoders_collapse(trials, short):
 )
 def test_baseline_encoder_does_not_collapse(trials):
     assert trials(at("encoder 10k", "baseline")).told_by_the_input > NO_ANSWER
-
-
-@claim(
-    "Very wide encoders beat the baseline, and not for want of an answer: it depends on the text",
-    source="002, BLiMP, its table",
-    documented="52.78 and 48.44",
-)
-def test_very_wide_encoders_beat_the_baseline(trials):
-    very_wide, baseline = trials(at("encoder 10k", "very wide"), at("encoder 10k", "baseline"))
-    assert very_wide.told_by_the_input > NO_ANSWER
-    assert very_wide.blimp > baseline.blimp

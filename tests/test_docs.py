@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from repro.ledger import entries_at
 from tests.oracles import oracle
 
 ROOT = Path(__file__).parents[1]
@@ -20,8 +19,8 @@ DOCS = ROOT / "docs"
 README = (ROOT / "README.md").read_text()
 FINDINGS = (DOCS / "findings.md").read_text()
 LEDGERS = [ROOT / "claims" / "ledger", ROOT / "claims" / "documents" / "ledger"]
-ENTRIES = [entry for path in LEDGERS for entry in entries_at(path)]
 COVERAGE, TABLES = (runpy.run_path(str(ROOT / "scripts" / x)) for x in ("coverage", "findings"))
+ENTRIES = TABLES["read_entries"](LEDGERS)
 CITED = re.compile(r"\[(\w+)\]\((\S+\.py) \"([^\"]+), (\w+), ([^\",]+)\"\)(?: \| ([^|]+) \|)?")
 """A verdict on a page, with claim, size and data in the link; in a table, what was measured too."""
 

@@ -111,6 +111,7 @@ def test_compute_of_one_layer(document):
     "Compute follows from the share of tokens that exit after layer 1 of 3",
     source="000, docs/experiments",
     documented="{share} where {exited} exit",
+    kind="repository",
 )
 @pytest.mark.parametrize(
     ("share", "exited"),
@@ -144,9 +145,10 @@ def test_headline_against_threshold_table(document, headline, table):
 
 
 @claim(
-    "A higher threshold gives a better perplexity",
+    "Of asymmetric loss, too, a higher threshold gives a better perplexity",
     source="000, docs/experiments",
     documented="40.48, 40.57, 36.94, 31.46 at 0.70, 0.80, 0.90, 0.95",
+    kind="question",
 )
 def test_threshold_table_falls(document):
     assert document(["40.48", "40.57", "36.94", "31.46"]).falls()
@@ -156,15 +158,17 @@ def test_threshold_table_falls(document):
     "With a loss on layer 2 a higher threshold gives a worse perplexity",
     source="000, docs/experiments",
     documented="50.24, 51.46, 53.10, 54.90 at 0.70, 0.80, 0.90, 0.95",
+    kind="question",
 )
 def test_threshold_table_climbs_with_l2(document):
     assert document(["50.24", "51.46", "53.10", "54.90"]).climbs()
 
 
 @claim(
-    "Of auxiliary loss, too, a higher threshold gives a better perplexity",
+    "The higher the threshold, the better the perplexity, it says of auxiliary loss",
     source="000, docs/experiments",
     documented="39.41, 40.36, 36.98, 32.21 at 0.70, 0.80, 0.90, 0.95",
+    kind="repository",
 )
 def test_threshold_table_falls_for_auxiliary_loss(document):
     assert document(["39.41", "40.36", "36.98", "32.21"]).falls()
@@ -174,6 +178,7 @@ def test_threshold_table_falls_for_auxiliary_loss(document):
     "Of deep supervision a higher threshold gives a worse perplexity",
     source="000, docs/experiments",
     documented="44.44, 45.89, 47.38, 48.16 at 0.70, 0.80, 0.90, 0.95",
+    kind="question",
 )
 def test_threshold_table_climbs_for_deep_supervision(document):
     assert document(["44.44", "45.89", "47.38", "48.16"]).climbs()
@@ -183,6 +188,7 @@ def test_threshold_table_climbs_for_deep_supervision(document):
     "More weight on the shallow exit is better",
     source="000, docs/experiments",
     documented="α = 0.3, 0.5, 0.7, 0.8: 24.88, 23.98, 22.95, 22.40",
+    kind="repository",
 )
 def test_more_shallow_weight_is_better(document):
     assert document(["24.88", "23.98", "22.95", "22.40"]).falls()
@@ -204,6 +210,7 @@ def test_vocabulary_of_the_fallback(document, parameters, layers):
     "The models have the vocabulary of WikiText-2: 106 in its first 100,000 and 10,000 characters",
     source="000, docs/experiments/README.md",
     documented="{parameters:,} parameters",
+    kind="repository",
 )
 @both_sizes
 def test_vocabulary_of_wikitext(document, parameters, layers):

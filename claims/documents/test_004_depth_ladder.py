@@ -19,9 +19,9 @@ LADDERS = {  # its tables: accuracy at k = 0, 1, … trained blocks
         "dfa": ["0.349", "0.226", "0.302"],
     },
 }
-MUCH = exact(5) / 4  # as the trained claim takes "≪"
 A_POINT = "0.01"  # what it calls the same: 0.617 and 0.615, or 0.301 and 0.306
 
+ours = "004, not in its text: asked of its tables"
 both_shapes = pytest.mark.parametrize("shape", LADDERS)
 
 
@@ -87,38 +87,29 @@ def test_dfa_peaks_when_frozen(document, shape):
 
 @claim(
     "BP's returns diminish: every block adds less than the one before",
-    source="004, Results",
-    documented="{documented}",
+    source=ours,
+    documented=", ".join(LADDERS["d256"]["bp"]),
+    kind="question",
 )
-@both(lambda table: ", ".join(table["bp"]))
-def test_table_has_diminishing_returns_for_bp(document, shape, documented):
-    gained = [points(low, high) for low, high in pairwise(LADDERS[shape]["bp"])]
+def test_table_has_diminishing_returns_for_bp(document):
+    gained = [points(low, high) for low, high in pairwise(LADDERS["d256"]["bp"])]
     assert document(gained).falls()
 
 
 @claim(
     "From one trained block on, DFA rises with each",
-    source="004, Results",
-    documented="{documented}",
+    source=ours,
+    documented=", ".join(LADDERS["d256"]["dfa"][1:]),
+    kind="question",
 )
-@both(lambda table: ", ".join(table["dfa"][1:]))
-def test_table_rises_for_dfa_after_one_block(document, shape, documented):
-    assert document(LADDERS[shape]["dfa"][1:]).climbs()
+def test_table_rises_for_dfa_after_one_block(document):
+    assert document(LADDERS["d256"]["dfa"][1:]).climbs()
 
 
 @claim("FA dips at k=2", source="004, Interpretation", documented="{documented}")
 @both(lambda table: ", ".join(table["fa"]))
 def test_table_dips_for_fa(document, shape, documented):
     assert document(LADDERS[shape]["fa"][2]) < LADDERS[shape]["fa"][1]
-
-
-@claim(
-    "FA ends above frozen, but non-monotonically", source="004, Interpretation", documented="0.402"
-)
-def test_fa_is_not_monotone(document):
-    frozen, one, two, *_, full = LADDERS["d256"]["fa"]
-    assert document(full) > frozen
-    assert document(one) > two
 
 
 @claim("FA at d=512: 0.361 ≈ frozen 0.359", source="004, Interpretation", documented="no net gain")
@@ -147,19 +138,13 @@ def test_fa_is_the_intermediate(document, shape, documented):
 
 @claim(
     "FA full is ≈ frozen or slightly above it: by no more than its ≈ of frozen rungs, 4 points",
-    source="004, Caveats",
+    source=ours,
     documented="its Interpretation: +4.7 pp at d=256",
+    kind="question",
 )
 def test_fa_is_slightly_above_frozen(document):
     frozen, *_, full = LADDERS["d256"]["fa"]
     assert document(full).agrees_with(frozen, within="0.040")
-
-
-@claim("FA full ≪ BP: by a quarter at least", source="004, Caveats", documented="{documented}")
-@both(lambda table: f"{table['fa'][-1]} and {table['bp'][-1]}")
-def test_fa_is_far_below_bp(document, shape, documented):
-    bp, fa = (printed(LADDERS[shape][rule][-1]) for rule in ("bp", "fa"))
-    assert document(bp / fa) > MUCH
 
 
 @claim(
@@ -192,9 +177,9 @@ def test_table_agrees_with_audit(document, rule, trained, audit):
 
 
 @claim(
-    "Frozen accuracy is ≈0.35, well above the 10% chance level: twice that at least",
+    "Frozen accuracy is well above the 10% chance level: twice that at least",
     source="004, Footnote",
-    documented="≈0.35; its table: {frozen}",
+    documented="{frozen}",
 )
 @each_frozen
 def test_frozen_is_above_chance(document, shape, rule, frozen):
@@ -219,8 +204,9 @@ def test_stack_deviation_is_at_least_its_sine(document):
 
 @claim(
     "Cosine of the frozen stack, were its branches at right angles to the stream",
-    source="004, Footnote",
+    source=ours,
     documented="0.196 and 0.981",
+    kind="question",
 )
 def test_stack_cosine_of_branches_at_right_angles(document):
     deviation = printed("0.196")
@@ -229,8 +215,9 @@ def test_stack_cosine_of_branches_at_right_angles(document):
 
 @claim(
     "Deviation of four frozen blocks, were each at right angles to the others",
-    source="004, Footnote",
+    source=ours,
     documented="≈ 0.10 a block, 0.196 for four",
+    kind="question",
 )
 def test_stack_deviation_of_blocks_at_right_angles(document):
     assert document("0.196").agrees_with(root(4) * printed("≈ 0.10"))

@@ -18,6 +18,9 @@ from repro.runs.profiles import ANY_PROFILE
 Recorder: TypeAlias = Callable[[Check], Check]
 """A function that records a check as a finding, and returns it."""
 
+OPEN = ", as the digits leave it open"
+"""Said where rounded numbers agree, and those that they were rounded from may not."""
+
 
 class Document:
     """The `document` fixture of one claim, which compares printed numbers of a source.
@@ -173,10 +176,11 @@ def _climb(numbers: Sequence[Number]) -> Check:
 
 def _all_hold(pairs: Iterable[Check], sentence: str, numbers: Sequence[Number]) -> Check:
     """Join the checks of pairs into one, which names the failed ones."""
+    pairs = list(pairs)
     failed = [pair.measured for pair in pairs if not pair.possible]
-    return Check(
-        not failed, f"{sentence}: {verdict_word(not failed)}", (*failed, *meanings(*numbers))
-    )
+    open_still = OPEN if not failed and any(x.measured.endswith(OPEN) for x in pairs) else ""
+    measured = f"{sentence}: {verdict_word(not failed)}{open_still}"
+    return Check(not failed, measured, (*failed, *meanings(*numbers)))
 
 
 def _compare(one: Number, sign: str, other: Number) -> Check:
@@ -184,7 +188,7 @@ def _compare(one: Number, sign: str, other: Number) -> Check:
     larger, smaller = (one, other) if sign == ">" else (other, one)
     apart = (larger - smaller).interval()
     possible, certain = apart.high > 0, apart.low > 0
-    open_still = ", as the digits leave it open" if possible and not certain else ""
+    open_still = OPEN if possible and not certain else ""
     shown = f"{_shown(one)} {sign} {_shown(other)}: {verdict_word(possible)}{open_still}"
     return Check(possible, shown, tuple(meanings(larger, smaller)))
 

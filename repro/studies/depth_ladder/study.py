@@ -1,7 +1,8 @@
 """The study of source 004: one network as plain PyTorch, with the credit rules of the source.
 
-Each trained block minimises its own surrogate loss, <f(stopgrad h), credit>, so that no credit
-leaks from one block into another. The rules differ only in the origin of the credit.
+In FA and DFA each trained block minimises its own surrogate loss, <f(stopgrad h), credit>, so that
+no credit leaks from one block into another; they differ in the origin of the credit. BP minimises
+one loss.
 """
 
 from __future__ import annotations

@@ -27,15 +27,17 @@ CHUNK = 128
 """The number of messages computed at once; another number would round sums differently."""
 
 TWICE = 2
-"""Tokens that occur this often in the training messages are always kept."""
+"""It has no effect: the quotient in `renumbered` rounds down, to -1 from one occurrence on.
+
+To remove it would change the keys of runs whose pretraining takes hours."""
 
 
 @cache
 def renumbered(*, corpus: str, messages: str, tokenizer: str, size: int) -> NDArray[np.int64]:
     """Return the new number of each token of the tokenizer, in a vocabulary of at most `size`.
 
-    It keeps the end of text, the tokens that occur more than once in the training messages, and
-    then the most frequent tokens of the corpus. All others share the last number.
+    It keeps the end of text, the tokens that occur in the training messages, and then the most
+    frequent tokens of the corpus. All others share the last number.
     """
     vocabulary = load_tokenizer(tokenizer)
     if len(vocabulary) <= size:
