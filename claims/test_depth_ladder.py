@@ -48,7 +48,7 @@ SHAPES = {"d256": (D256_L4, D256_DOCUMENTED), "d512": (D512_L2, D512_DOCUMENTED)
 A_POINT = 0.01  # the source itself calls 0.617 and 0.615, or 0.301 and 0.306, reproductions
 ALIKE = 0.02  # it says ≈ 0.35 of frozen rungs from 0.349 to 0.389: two points about their middle
 MUCH = 1.25  # for "≪": about half of the documented excesses, 0.53 and 0.67
-HALF_A_DIGIT = 0.0005  # what is printed as 0.001 may be as much more
+HALF_A_DIGIT = 0.0005  # what is printed as 0.001 may be up to 0.0015
 TWICE = 0.10  # for "well above" a chance of 0.10: at least twice that
 
 question = "004, not in its text: asked of its result"
@@ -426,7 +426,7 @@ def test_initial_stack_cosine(trials):
 )
 def test_initial_stack_spread(trials, metric, documented):
     start = trials(initial, size="paper")
-    assert getattr(start, metric).spreads_at_most(documented, over=3)
+    assert getattr(start, metric).spreads_at_most(documented + HALF_A_DIGIT, over=3)
 
 
 @claim(

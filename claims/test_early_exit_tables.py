@@ -61,7 +61,7 @@ def test_shallow_layers_of_deep_supervision_are_better(trials, text):
 
 
 @claim(
-    "Of asymmetric loss, too: the higher the threshold, the better, an epoch past the best",
+    "With asymmetric loss a higher threshold is better, an epoch past the best",
     source=tables,
     kind="question",
     documented="40.48, 40.57, 36.94, 31.46 at 0.7, 0.8, 0.9, 0.95",
@@ -73,7 +73,7 @@ def test_higher_thresholds_are_better(trials, text):
 
 
 @claim(
-    "The higher the threshold, the better, it says of auxiliary loss: an epoch past the best",
+    "With auxiliary loss a higher threshold is better, an epoch past the best",
     source=analysis,
     kind="repository",
     documented="39.41, 40.36, 36.98, 32.21 at 0.7, 0.8, 0.9, 0.95",
@@ -84,7 +84,7 @@ def test_higher_thresholds_are_better_for_auxiliary_loss(trials):
 
 
 @claim(
-    "Of deep supervision: the higher the threshold, the worse, an epoch past the best",
+    "With deep supervision a higher threshold is worse, an epoch past the best",
     source=analysis,
     kind="question",
     documented="44.44, 45.89, 47.38, 48.16 at 0.7, 0.8, 0.9, 0.95",
@@ -95,7 +95,7 @@ def test_higher_thresholds_are_worse_for_deep_supervision(trials):
 
 
 @claim(
-    "With a loss on layer 2: the higher the threshold, the worse, an epoch past the best",
+    "With a loss on layer 2 a higher threshold is worse, an epoch past the best",
     source=comparison,
     kind="question",
     documented="50.24, 51.46, 53.10, 54.90 at 0.7, 0.8, 0.9, 0.95",

@@ -57,7 +57,7 @@ GUESSED = 0.53  # the share of the test messages that are spam, as all may be ca
 
 # Widths that a statement must reach to say something, and margins of "as good as"
 HANDFUL = 0.02  # six of 300 messages: two binomial standard errors at the documented 97 %
-TWO_HANDFULS = 0.04  # about as much for a difference of two rows at the documented 95 %
+TWO_HANDFULS = 0.04  # two such errors of the difference of two rows, at 95 %; at 75 % they are 0.07
 MUCH = 0.10  # "substantially": half of the documented differences of 20 and 23 points
 CLEARLY = 0.08  # "significantly": half of the documented difference of 17 points
 NEARLY = 1.25  # a machine computes large products faster: rows of one size lie this near

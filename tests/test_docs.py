@@ -166,6 +166,20 @@ def test_each_test_of_a_claim_is_in_the_list_of_sentences():
     assert judged - listed == set()
 
 
+def test_an_experiment_that_each_profile_has_at_its_documented_size_counts_once():
+    (entry,) = (e for e in ENTRIES if (e.claim, e.data) == ("004/initial_stack_ratio", "cifar10"))
+    assert entry.profile == "paper"
+
+
+def test_a_row_names_a_case_and_no_case_whose_name_contains_it():
+    entries = [entry for entry in ENTRIES if entry.claim.startswith("002/steps_help[")]
+    of_case = COVERAGE["of_case"]
+    assert {entry.claim for entry in of_case(entries, "wide")} == {"002/steps_help[wide]"}
+    assert not of_case(entries, "deep")
+    assert of_case(entries, "*wide*") != of_case(entries, "wide")
+    assert of_case(entries, "") == entries
+
+
 def test_a_sentence_that_nothing_judges_is_refused(tmp_path):
     row = 'source = "900"\nnumber = "1"\nsays = "It rises"\nread = "today"\nmended = "nothing"\n'
     for judges in ("", 'judged_by = ["it_falls"]', 'tested_by = ["tests/test_it.py::test_it"]'):

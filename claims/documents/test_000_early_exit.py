@@ -145,7 +145,7 @@ def test_headline_against_threshold_table(document, headline, table):
 
 
 @claim(
-    "Of asymmetric loss, too, a higher threshold gives a better perplexity",
+    "With asymmetric loss a higher threshold gives a better perplexity",
     source="000, docs/experiments",
     documented="40.48, 40.57, 36.94, 31.46 at 0.70, 0.80, 0.90, 0.95",
     kind="question",
@@ -165,7 +165,7 @@ def test_threshold_table_climbs_with_l2(document):
 
 
 @claim(
-    "The higher the threshold, the better the perplexity, it says of auxiliary loss",
+    "With auxiliary loss a higher threshold gives a better perplexity",
     source="000, docs/experiments",
     documented="39.41, 40.36, 36.98, 32.21 at 0.70, 0.80, 0.90, 0.95",
     kind="repository",
@@ -175,7 +175,7 @@ def test_threshold_table_falls_for_auxiliary_loss(document):
 
 
 @claim(
-    "Of deep supervision a higher threshold gives a worse perplexity",
+    "With deep supervision a higher threshold gives a worse perplexity",
     source="000, docs/experiments",
     documented="44.44, 45.89, 47.38, 48.16 at 0.70, 0.80, 0.90, 0.95",
     kind="question",

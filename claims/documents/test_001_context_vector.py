@@ -23,16 +23,26 @@ def parameters(*, layers, context):
 
 @claim(
     "The parameter counts follow from the architecture",
-    source="001, Model capacity; the exact count of the baseline in its repository",
+    source="001, Model capacity",
     documented="{count}",
 )
 @pytest.mark.parametrize(
     ("count", "layers", "context"),
-    [("2.74M", 6, 256), ("2739432", 6, 256), ("4.84M", 12, 512)],
-    ids=["baseline", "baseline-exactly", "advanced"],
+    [("2.74M", 6, 256), ("4.84M", 12, 512)],
+    ids=["baseline", "advanced"],
 )
 def test_parameter_counts(document, count, layers, context):
     assert document(count).agrees_with(parameters(layers=layers, context=context))
+
+
+@claim(
+    "The exact parameter count of the baseline follows from the architecture",
+    source="001, the logs of its repository",
+    kind="repository",
+    documented="2,739,432",
+)
+def test_exact_parameter_count(document):
+    assert document(2_739_432).agrees_with(parameters(layers=6, context=256))
 
 
 @claim("1.77 times the baseline's parameters", source="001, Model capacity", documented="1.77")
@@ -47,25 +57,25 @@ def test_twice_the_baseline(document, advanced, baseline):
 
 
 @claim(
-    "The perplexity is that of the loss",
-    source="001, Final performance; the loss of the baseline in the logs of its repository",
-    documented="{ppl} at a loss of {loss}",
+    "The perplexity of the larger model is that of its loss",
+    source="001, Final performance",
+    documented="40.93 at a loss of 3.7119",
 )
-@pytest.mark.parametrize(
-    ("ppl", "loss"), [("40.93", "3.7119"), ("30.78", "3.4269")], ids=["advanced", "baseline"]
-)
-def test_perplexity_of_the_loss(document, ppl, loss):
-    assert document(ppl).agrees_with(perplexity(loss))
+def test_perplexity_of_the_loss(document):
+    assert document("40.93").agrees_with(perplexity("3.7119"))
 
 
 @claim(
-    "The perplexity of the run at a rate of 0.0008 is that of its loss",
+    "The perplexity of the smaller model is that of its loss",
     source="001, the logs of its repository",
     kind="repository",
-    documented="26.03 at a loss of 3.2594",
+    documented="{ppl} at a loss of {loss}",
 )
-def test_perplexity_of_the_loss_at_another_rate(document):
-    assert document("26.03").agrees_with(perplexity("3.2594"))
+@pytest.mark.parametrize(
+    ("ppl", "loss"), [("30.78", "3.4269"), ("26.03", "3.2594")], ids=["4e-4", "8e-4"]
+)
+def test_perplexity_of_the_loss_in_its_logs(document, ppl, loss):
+    assert document(ppl).agrees_with(perplexity(loss))
 
 
 @claim("The larger model is 33% worse", source="001, Performance difference", documented="33%")

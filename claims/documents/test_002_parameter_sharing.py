@@ -372,9 +372,9 @@ ENCODERS = {  # of a family, by strategy
 
 
 @claim(
-    "All 3 pairs of a family's encoders are equal where they are one model, and only there",
+    "All 3 pairs of a family's encoders are equal just where our guess makes them one model",
     source=ours,
-    documented="{documented}",  # our numbers of layers explain which of its decoders are equal
+    documented="{documented}",  # with these numbers of layers equal decoders are one model
     kind="question",
 )
 @pytest.mark.parametrize(

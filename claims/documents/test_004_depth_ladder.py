@@ -138,9 +138,8 @@ def test_fa_is_the_intermediate(document, shape, documented):
 
 @claim(
     "FA full is ≈ frozen or slightly above it: by no more than its ≈ of frozen rungs, 4 points",
-    source=ours,
+    source="004, Caveats",
     documented="its Interpretation: +4.7 pp at d=256",
-    kind="question",
 )
 def test_fa_is_slightly_above_frozen(document):
     frozen, *_, full = LADDERS["d256"]["fa"]
