@@ -31,13 +31,12 @@ def size_of(profile: str, data: str) -> str:
     return "documented" if data in (SENTENCES, COUNTED) else PROFILE_SIZES.get(profile, "small")
 
 
-def each_size_once(entries: Iterable[Entry], tests: Iterable[Path]) -> list[Entry]:
+def each_size_once(entries: Iterable[Entry], sizes: Mapping[str, str]) -> list[Entry]:
     """Return entries, without those at `ci` that repeat an experiment of the documented size.
 
-    A test that asks for size="paper" has it at each profile. Where the ledger has no entry at
-    `paper`, the one at `ci` is returned as if it were.
+    A test that asks for size="paper" has it at each profile; `sizes` are those of `read_judges`.
+    Where the ledger has no entry at `paper`, the one at `ci` is returned as if it were.
     """
-    sizes = dict(each for path in tests for each in read_judges(path))
     found: dict[tuple[str, str, str], Entry] = {}
     for entry in sorted(entries, key=lambda entry: entry.profile != "paper"):
         is_documented = sizes.get(entry.claim.partition("[")[0]) == DOCUMENTED

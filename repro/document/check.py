@@ -34,6 +34,8 @@ class Check:
     """The arithmetic in one line."""
     lines: tuple[str, ...] = ()
     """The intervals of the printed numbers, and further remarks."""
+    is_open: bool = False
+    """True where the rounded numbers agree, and those that they were rounded from may not."""
     found: Findings[Check] | None = field(default=None, repr=False, compare=False)
     """The findings of its claim, which note when a test asserts the check."""
 

@@ -18,9 +18,6 @@ from repro.runs.profiles import ANY_PROFILE
 Recorder: TypeAlias = Callable[[Check], Check]
 """A function that records a check as a finding, and returns it."""
 
-OPEN = ", as the digits leave it open"
-"""Said where rounded numbers agree, and those that they were rounded from may not."""
-
 
 class Document:
     """The `document` fixture of one claim, which compares printed numbers of a source.
@@ -178,19 +175,22 @@ def _all_hold(pairs: Iterable[Check], sentence: str, numbers: Sequence[Number]) 
     """Join the checks of pairs into one, which names the failed ones."""
     pairs = list(pairs)
     failed = [pair.measured for pair in pairs if not pair.possible]
-    open_still = OPEN if not failed and any(x.measured.endswith(OPEN) for x in pairs) else ""
-    measured = f"{sentence}: {verdict_word(not failed)}{open_still}"
-    return Check(not failed, measured, (*failed, *meanings(*numbers)))
+    is_open = not failed and any(pair.is_open for pair in pairs)
+    measured = f"{sentence}: {_agreement(not failed, is_open)}"
+    return Check(not failed, measured, (*failed, *meanings(*numbers)), is_open)
 
 
 def _compare(one: Number, sign: str, other: Number) -> Check:
     """Check whether one number can be larger than another, or smaller."""
     larger, smaller = (one, other) if sign == ">" else (other, one)
     apart = (larger - smaller).interval()
-    possible, certain = apart.high > 0, apart.low > 0
-    open_still = OPEN if possible and not certain else ""
-    shown = f"{_shown(one)} {sign} {_shown(other)}: {verdict_word(possible)}{open_still}"
-    return Check(possible, shown, tuple(meanings(larger, smaller)))
+    possible, is_open = apart.high > 0, apart.low <= 0 < apart.high
+    shown = f"{_shown(one)} {sign} {_shown(other)}: {_agreement(possible, is_open)}"
+    return Check(possible, shown, tuple(meanings(larger, smaller)), is_open)
+
+
+def _agreement(possible: bool, is_open: bool) -> str:
+    return verdict_word(possible) + (", as the digits leave it open" if is_open else "")
 
 
 def _several(values: Sequence[Value]) -> list[Number]:

@@ -194,6 +194,7 @@ def test_an_order_is_possible_or_not_or_open_as_far_as_the_digits_say():
         assert (stated(high) > low).measured == f"{high} > {low}: {verdict}"
         assert bool(stated(high) > low) is verdict.startswith("agrees")
         assert (stated(low) < high).measured == f"{low} < {high}: {verdict}"
+        assert stated([low, high]).climbs().measured == f"{low} < {high}: {verdict}"
 
 
 @given(st.lists(st.integers(0, 6), min_size=2, max_size=5), st.integers(0, 4))
