@@ -1,8 +1,8 @@
-"""Error rates and power of the gate: two tables of docs/statistics.md.
+"""Error rates and power of the gate.
 
     python benchmarks/agreement.py             # some ten minutes
     python benchmarks/agreement.py --quick     # two minutes, with larger Monte Carlo errors
-    python benchmarks/agreement.py --ledger    # this project's ledger alone: a minute
+    python benchmarks/agreement.py --ledger docs/statistics.md    # half a minute: its tables
 
 Claims that a ledger holds as reproduced are judged anew. Those whose comparisons lie so many
 standard deviations over seeds past their bounds are judged at the looks of `ci`. What is reproduced
@@ -10,11 +10,9 @@ gets a reference, as `--update-ledger` gives it. Then it is judged on runs of it
 machine, at five seeds or at all looks, and held against the reference by the rule of
 `repro.judge.gate`.
 
-The first two tables are about the entries of this project's ledger at `ci`. Each is taken for the
-truth: its reference, and the runs that are held against it, are drawn anew, as where all bits
-change. The first has the builds of a hundred that fail though nothing has changed, by `LEVEL` and
-by others, and the share of entries whose build fails where one effect has vanished, or halved. The
-second has these shares where `--seed-budget` forbids further seeds.
+With `--ledger` each entry of this project's ledger at `ci` is the truth: its reference, and the
+runs that are held against it, are drawn anew. Its tables have the builds of a hundred that fail
+though nothing has changed, and the share that fails where one effect has vanished, or halved.
 
 `false`   the gate fails, though nothing has changed; with, in brackets, how much of it is refuted
 `caught`  the gate fails where the effect of one comparison has vanished, or halved
@@ -47,6 +45,7 @@ BATCH = 100_000
 LEVELS = (4e-6, LEVEL, 5e-5)
 BUDGETS = (LOOKS[0], *(each for each in FURTHER if each > LOOKS[0]))
 OPEN, REPRODUCED, REFUTED = 0, 1, 2
+BEGIN, END = "<!-- ledger: begin -->\n", "\n<!-- ledger: end -->"
 
 Draw = Callable[[tuple[int, ...]], Array]
 
@@ -269,26 +268,24 @@ def failing(entry: Entry, samples: int, rng: np.random.Generator, *, left: float
     return np.array(shares)
 
 
-def print_ledger(samples: int) -> None:
-    """Print how often the gate fails on this project's ledger, by level."""
+def ledger_tables(samples: int) -> str:
+    """Return how often the gate fails on this project's ledger, by level and by seeds."""
     entries, rng = ledger(), np.random.default_rng(3)
     same, gone, half = (
         np.array([failing(entry, count, rng, left=left) for entry in entries])
         for count, left in ((samples, 1.0), (samples // 10, 0.0), (samples // 10, 0.5))
     )
-    print(f"{len(entries)} entries of this project's ledger; {samples} samples of each\n")
-    print(f"{'level':>8}{'false alarms in 100 builds':>28}{'vanished':>10}{'halved':>8}")
+    used, caught = LEVELS.index(LEVEL), 100 * np.array([gone.mean(0), half.mean(0)])
+    lines = ["| level | false alarms in 100 builds | vanished | halved |", "|--:|--:|--:|--:|"]
     for place, level in enumerate(LEVELS):
-        alarms = 100 * same[:, -1, place].sum()
-        error = 100 * (same[:, -1, place].sum() / samples) ** 0.5
-        print(
-            f"{level:8.0e}{alarms:20.2f} ± {error:<5.2f}{gone[:, -1, place].mean():10.1%}"
-            f"{half[:, -1, place].mean():8.1%}"
-        )
-    print(f"\n{'--seed-budget':>13}{'vanished':>10}{'halved':>8}   at the level {LEVEL:.0e}")
-    used = LEVELS.index(LEVEL)
-    for place, seeds in enumerate(BUDGETS):
-        print(f"{seeds:13}{gone[:, place, used].mean():10.1%}{half[:, place, used].mean():8.1%}")
+        alarms = same[:, -1, place].sum()
+        rate = f"{100 * alarms:.2f} ± {100 * (alarms / samples) ** 0.5:.2f}"
+        vanished, halved = caught[:, -1, place]
+        lines.append(f"| {1e5 * level:g} in 100,000 | {rate} | {vanished:.1f} % | {halved:.1f} % |")
+    lines += ["", "| `--seed-budget` | vanished | halved |", "|--:|--:|--:|"]
+    for seeds, (vanished, halved) in zip(BUDGETS, caught[:, :, used].T, strict=True):
+        lines.append(f"| {seeds} | {vanished:.1f} % | {halved:.1f} % |")
+    return "\n".join(lines)
 
 
 def row(case: Case, claims: int) -> str:
@@ -329,13 +326,14 @@ CASES = [
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="fewer claims")
-    parser.add_argument("--ledger", action="store_true", help="this project's ledger alone")
+    parser.add_argument("--ledger", metavar="PAGE", type=Path, help="only write its tables there")
     options = parser.parse_args()
-    print_ledger(20_000)
     if options.ledger:
+        before, begin, rest = options.ledger.read_text().partition(BEGIN)
+        after = rest[rest.index(END) :]
+        options.ledger.write_text(before + begin + ledger_tables(20_000) + after)
         return
     claims = 200_000 if options.quick else 1_000_000
-    print()
     print(f"{claims} reproduced claims a row, {claims // 50} for what vanished or halved\n")
     print(
         f"{'word':<7}{'noise':<13}{'of':>3}{'looks':>8}{'effect':>7}{'again':>8}"
