@@ -177,8 +177,14 @@ class _Together:
 
         from repro.core.train import training
 
-        device = torch.device(self.device)
-        return training(study, self.runs, engine=self.engine, device=device, files=self.files)
+        device, engine = torch.device(self.device), self.engine
+        for event in training(study, self.runs, engine=engine, device=device, files=self.files):
+            if isinstance(event, Finished) and "loss" in event.values.get("measures", ()):
+                raise ValueError(
+                    "the study measures a `loss`, which is the name of the training loss in a run's"
+                    " history; give the measure another name."
+                )
+            yield event
 
     def _how(self, run: Run) -> dict[str, Any]:
         """Return the provenance of a run that is done."""

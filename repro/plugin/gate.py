@@ -22,7 +22,14 @@ from repro.judge import (
 from repro.judge.gate import FURTHER
 from repro.judge.verdict import wrap
 from repro.ledger import Entry, Ledger, Ledgers
-from repro.plugin.claims import ClaimMark, about, claim_id, is_about_a_document, mark_of
+from repro.plugin.claims import (
+    ClaimMark,
+    about,
+    claim_id,
+    is_about_a_document,
+    mark_of,
+    name_or_none,
+)
 from repro.plugin.levels import NAME as LEVELS
 from repro.plugin.levels import level_pairs
 from repro.plugin.options import DEFAULT_PROFILE, evidence_option, option, reference_of
@@ -88,7 +95,7 @@ class Gate:
         if found.outcome is None:
             if found.error:
                 fail(report, shown_lines(found.error))
-            self._announce_error(item, raised, report)
+            self.announce_error(item, raised, report)
             return []
         record = self._record(item, found, gathered, compared, entry)
         if found.outcome is Outcome.NOT_RUN:
@@ -130,7 +137,7 @@ class Gate:
             reason = report.longrepr[2]
         if why := self._is_missed(item, ()):
             fail(report, shown_lines(f"not judged ({reason.strip()}); {why}"))
-            self._announce_error(item, None, report)
+            self.announce_error(item, None, report)
 
     def _is_missed(self, item: pytest.Item, data: Sequence[str], profile: str = "") -> str:
         """Say why a claim has to be judged; empty if it need not be.
@@ -208,10 +215,10 @@ class Gate:
         entry = self.ledgers.of(item.path).entry(claim_id(item), profile, named(data))
         return entry if entry and entry.sentence == mark_of(item).sentence else None
 
-    def _announce_error(
+    def announce_error(
         self, item: pytest.Item, raised: BaseException | None, report: pytest.TestReport
     ) -> None:
-        """Attach the line of a claim that ended in an error, if it was not skipped."""
+        """Attach the line of a claim that is refused or in error, if it was not skipped."""
         if report.outcome != "failed":
             return
         why = str(report.longrepr)
@@ -220,7 +227,7 @@ class Gate:
         elif raised is not None and not isinstance(raised, SAID_IN_FULL):
             why = said_in_full(raised)
         settled = ClaimLine(
-            name=claim_id(item),
+            name=name_or_none(item) or item.nodeid,
             verdict=ERROR,
             measured=shown(why),
             fails=True,
@@ -385,8 +392,8 @@ def _explanation(record: ClaimRecord, entry: Entry | None, from_evidence: str) -
         )
     return "\n".join(
         [
-            f"claimed ({record.source}): {record.sentence}",
-            f"documented: {record.documented or 'no number'}",
+            f"claimed ({shown(record.source)}): {shown(record.sentence)}",
+            f"documented: {shown(record.documented) or 'no number'}",
             record.text,
             f"data: {record.data}; profile: {record.profile}; {before}",
             f"reproduce with: {record.command}",

@@ -305,8 +305,11 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     claims: ClaimSession | None = item.config.stash.get(SESSION, None)
-    if claims is None or not item.get_closest_marker("claim") or item in claims.refused:
+    if claims is None or not item.get_closest_marker("claim"):
         report = yield
+    elif item in claims.refused:
+        report = yield
+        claims.gate.announce_error(item, None, report)
     else:
         report = yield from _judged_report(claims, item, call)
     if call.when != "teardown" and _takes_results(item):  # shows whether a hook changes it later
@@ -341,7 +344,7 @@ def pytest_report_teststatus(
     """Show no letter for a claim among the dots, since it has a line of its own."""
     status = yield
     is_announced = any(name == PROPERTY for name, _ in getattr(report, "user_properties", ()))
-    return (status[0], "", "") if is_announced and config.get_verbosity() == 0 else status
+    return (status[0], "", status[2]) if is_announced and config.get_verbosity() == 0 else status
 
 
 # The end

@@ -191,7 +191,7 @@ def _failures(terminal: pytest.TerminalReporter, records: Iterable[ClaimRecord])
         for claim in map(ClaimLine.from_json, texts):
             command = commands.get(claim.name, alone)
             said = report.longreprtext if claim.verdict == ERROR else ""
-            failures[claim.name] = Failure(claim.verdict, command, said)
+            failures[report.nodeid] = Failure(claim.verdict, command, said)
     return list(failures.values())
 
 

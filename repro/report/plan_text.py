@@ -70,7 +70,7 @@ def _sum(missing: Sequence[Run]) -> list[str]:
         )
     if len(known) < len(missing):
         others = counted(len(missing) - len(known), "run")
-        lines.append(f"{others} of black boxes, whose time is not known before one has run")
+        lines.append(f"{others} of black boxes, whose time is not known")
     return lines
 
 

@@ -57,6 +57,18 @@ def test_a_pool_tells_the_progress_the_results_and_the_end_of_a_batch(here):
     assert "not_stacked" not in how
 
 
+def test_a_measure_with_the_name_of_the_training_loss_is_refused(here, monkeypatch):
+    def measuring_loss(*arguments, **options):
+        for event in training(*arguments, **options):
+            is_last = isinstance(event, Finished)
+            yield Finished(event.run, {"measures": {"loss": 1.0}}) if is_last else event
+
+    monkeypatch.setattr(driver, "training", measuring_loss)
+    refused = failed(result_of(here, SMALL, engine="stacked", number=1))
+    assert refused.keys() == {0, 1}
+    assert "give the measure another name" in refused[0].why
+
+
 def memory_for(most, monkeypatch, error):
     """Let a batch of more runs than that fail after its first result; return the sizes tried."""
     tried = []

@@ -123,6 +123,30 @@ def test_what_errors_costs_its_claim_alone_and_fails_the_plan(project):
     assert "repro/plugin/trial" not in result.stdout.str()
 
 
+FORGED = """
+from repro import claim
+from line import Line
+
+@claim("It rises\\nreproduced  900/it", source="900\\nreproduced", documented="9\\nreproduced")
+def test_steep(trials):
+    assert trials(Line()).slope > 9
+
+@claim("It rises", source="900", kind="no such kind")
+def test_refused(trials):
+    pass
+"""
+
+
+def test_failures_are_counted_with_refused_claims_and_their_text_makes_no_line(project):
+    project.makepyfile(test_lines=FORGED)
+    shown = project.runpytest_inprocess("-n", "0").stdout.str()
+    assert "\nreproduced" not in shown
+    assert "\nfailed: 2\n" in shown
+    _, _, short = shown.partition("short test summary info")
+    assert "\nFAILED test_lines.py::test_steep - " in short
+    assert "\nERROR test_lines.py::test_refused - " in short
+
+
 def test_a_claim_that_asks_for_too_much_is_not_run(project):
     asked = "-k", "large", "-rs"
     result = run(project, *asked)
