@@ -19,7 +19,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "diff": (
         "Compare the verdicts of two reports, ledgers or files of evidence, claim by claim. The"
-        " claims of evidence are judged first. The exit code is 1 if a verdict differs.",
+        " claims of evidence are judged first. The exit code is 1 if a verdict differs or is"
+        " missing.",
         "diff old-report report",
     ),
     "evidence": (

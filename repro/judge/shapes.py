@@ -263,21 +263,23 @@ class Curve:
         """
         return self._best(epoch, "peaks", 1)
 
-    def falls(self, *, after: int = 1) -> Verdict:
-        """Judge whether this falls from each epoch to the next, starting at epoch `after`.
+    def falls(self, *, after: int | None = None) -> Verdict:
+        """Judge whether this falls from each epoch to the next, from the first or `after` one.
 
         >>> assert trials(DEEP).over_epochs.loss.falls()
         """
-        return self._decide(f"keeps falling after epoch {after}", self._steps(after, -1))
+        first = self._first(after)
+        return self._decide(f"keeps falling after epoch {first}", self._steps(first, -1))
 
-    def climbs(self, *, after: int = 1) -> Verdict:
-        """Judge whether this climbs from each epoch to the next, starting at epoch `after`.
+    def climbs(self, *, after: int | None = None) -> Verdict:
+        """Judge whether this climbs from each epoch to the next, from the first or `after` one.
 
         >>> assert trials(DEEP).over_epochs.perplexity.climbs(after=2)
         """
-        return self._decide(f"keeps climbing after epoch {after}", self._steps(after, 1))
+        first = self._first(after)
+        return self._decide(f"keeps climbing after epoch {first}", self._steps(first, 1))
 
-    def falls_while(self, other: Curve, *, after: int = 1) -> Verdict:
+    def falls_while(self, other: Curve, *, after: int | None = None) -> Verdict:
         """Judge whether this keeps falling after an epoch while another curve keeps climbing.
 
         The other curve may be of another metric.
@@ -286,8 +288,9 @@ class Curve:
         >>> assert over_epochs.loss.falls_while(over_epochs.perplexity, after=2)
         """
         text = f"keeps falling while {other.metric} of {other.label} keeps climbing"
-        terms = self._steps(after, -1), other._steps(after, 1)
-        return self._decide(f"{text}, after epoch {after}", *terms)
+        first = max(self._first(after), other._first(after))
+        terms = self._steps(first, -1), other._steps(first, 1)
+        return self._decide(f"{text}, after epoch {first}", *terms)
 
     def _best(self, epoch: int, word: str, sign: int) -> Verdict:
         """Judge whether the epoch lies above every other epoch; with a `sign` of -1, below."""
@@ -295,6 +298,9 @@ class Curve:
         others = partial(_others, place=place)
         term = self._weakest(others, sign, at, "at the epoch that comes closest")
         return self._decide(f"{word} {at}", term)
+
+    def _first(self, after: int | None) -> int:
+        return self.epochs[0] if after is None else after
 
     def _steps(self, after: int, sign: int) -> Contrast:
         """The term that every step after an epoch goes up; with a `sign` of -1, down."""

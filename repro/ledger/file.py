@@ -240,15 +240,17 @@ def read_ledgers(place: Path) -> list[Ledger]:
 
 
 def entries_at(path: Path) -> list[Entry]:
-    """Return the entries of a ledger file, or of all files in a ledger folder; raises LedgerError.
+    """Return the entries of a ledger file, or of all files in a folder; raises LedgerError.
 
     >>> len(entries_at(Path("claims/ledger")))
     """
     ledgers: list[Ledger] = []
     if path.is_file():
         ledgers = [Ledger.read(path)]
-    elif path.is_dir() and path.name == FOLDER:
-        ledgers = read_ledgers(path.parent)
+    elif path.is_dir() and path.resolve().name == FOLDER:
+        ledgers = read_ledgers(path.resolve().parent)
+    elif path.is_dir():  # a copy of one
+        ledgers = [Ledger.read(file) for file in sorted(path.glob("*.toml"))]
     if not ledgers:
         raise LedgerError(f"There is no ledger {path}; pytest --update-ledger writes one.")
     return [entry for ledger in ledgers for entry in ledger.entries.values()]

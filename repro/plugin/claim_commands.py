@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from repro.arm import Needs, Run
-from repro.core.device import resolve_device
 from repro.evidence import EvidenceError
 from repro.evidence.audit import Again, NotTrained
 from repro.evidence.results import EvidenceResults
 from repro.files import explained
 from repro.judge import Outcome
-from repro.plugin.reading import add_claims, collected
+from repro.plugin.reading import add_claims, collected, named_device
 from repro.recorded import RecordedError
 from repro.recorded.judging import RunsWanted, Wanted
 from repro.recorded.results import RecordedRuns
@@ -45,7 +44,7 @@ def add_run(commands: Any) -> None:
 
 def _run(chosen: argparse.Namespace) -> int:
     """Train a run of each arm; the exit code is 1 where one failed."""
-    device, session = resolve_device(chosen.device), collected(chosen, "profile")
+    device, session = named_device(chosen), collected(chosen, "profile")
     arms = dict.fromkeys(arm for item in session.trained for arm in session.read_ahead(item).arms)
     runs = [
         Run(arm, arm.seeds(1)[0] if chosen.seed is None else chosen.seed)

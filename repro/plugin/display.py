@@ -95,7 +95,6 @@ class Display:
         texts = [str(text) for name, text in report.user_properties if name == PROPERTY]
         with self._lock:
             for claim in map(ClaimLine.from_json, texts):
-                self._screen.count(report.nodeid)
                 self._announce(claim)
             self._screen.flush()
 
@@ -201,12 +200,6 @@ class Screen:
         if self._terminal is not None and self._terminal._tw.width_of_current_line:
             self._terminal.currentfspath = None
             self._terminal._tw.line()
-
-    def count(self, nodeid: str) -> None:
-        """Count a test without a letter in pytest's percentage."""
-        reported: set[str] | None = getattr(self._terminal, "_progress_nodeids_reported", None)
-        if reported is not None and self._terminal is not None and self._terminal.verbosity == 0:
-            reported.add(nodeid)
 
     def leave(self) -> None:
         """Start a new line for pytest's summary."""

@@ -8,13 +8,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from repro.core.device import resolve_device
 from repro.evidence import EvidenceError
 from repro.evidence.audit import audit, audit_lines, frame_of
 from repro.evidence.file import EvidenceFile
 from repro.evidence.pack import add, pack
 from repro.evidence.results import EvidenceResults
-from repro.plugin.reading import add_claims, collected, named_store
+from repro.plugin.reading import add_claims, collected, named_device, named_store
 from repro.runs.identity import name_of
 from repro.runs.results import Results
 from repro.store import Store
@@ -133,7 +132,7 @@ def _add(chosen: argparse.Namespace) -> int:
 
 def _audit(chosen: argparse.Namespace) -> int:
     """Train runs of a file again; the exit code is 1 where a result differs."""
-    device = resolve_device(chosen.device)
+    device = named_device(chosen)
     profile = EvidenceFile.read(chosen.file).profile
     session = collected(chosen, "seed_budget", evidence=chosen.file, profile=profile)
     assert isinstance(session.results, EvidenceResults)

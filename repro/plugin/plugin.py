@@ -329,6 +329,8 @@ def _judged_report(
     try:
         if call.when == "call":
             claims.judge(item, call, report)
+        elif call.excinfo is not None:  # of a fixture
+            claims.gate.announce_error(item, call.excinfo.value, report)
         claims.gate.require_judged(item, report)
     except Exception as error:  # an error in a hook would end pytest before the other claims
         from repro.plugin.gate import fail

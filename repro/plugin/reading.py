@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from repro.core.device import resolve_device
 from repro.evidence import EvidenceError
 from repro.store import StoreError
 
@@ -43,6 +44,18 @@ def named_store(chosen: argparse.Namespace) -> Path:
         raise StoreError("--store has no name of a folder after it; give one.")
     named = chosen.store or os.environ.get("REPRO_STORE") or DEFAULT_STORE
     return Path(os.path.expanduser(named))  # the shell does not expand --store=~/runs
+
+
+def named_device(chosen: argparse.Namespace) -> str:
+    """Return the kind of device that `--device` names; raises EvidenceError.
+
+    >>> named_device(argparse.Namespace(device="cpu"))
+    'cpu'
+    """
+    try:
+        return resolve_device(chosen.device)
+    except ValueError as error:
+        raise EvidenceError(str(error)) from None
 
 
 def collected(chosen: argparse.Namespace, *names: str, **options: object) -> ClaimSession:

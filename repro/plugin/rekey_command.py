@@ -8,12 +8,11 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from repro.core.device import resolve_device
 from repro.evidence import EvidenceError
 from repro.evidence.file import EvidenceFile
 from repro.evidence.pack import pack
 from repro.evidence.rekey import FormerRuns, Kind, RekeyedResults, check, kind_of, note
-from repro.plugin.reading import collected, named_store
+from repro.plugin.reading import collected, named_device, named_store
 from repro.recorded.results import WithRecorded
 from repro.runs.profiles import PROFILES
 from repro.runs.provenance import commit_of
@@ -40,7 +39,7 @@ def add_to(commands: Any) -> None:
 
 def _rekey(chosen: argparse.Namespace) -> int:
     """Check and take over runs; the exit code is 1 where a kind of run cannot be taken over."""
-    device = resolve_device(chosen.device)
+    device = named_device(chosen)
     readings = _readings(chosen, device)
     found = {run: old for reading in readings for run, old in reading.results.found.items()}
     if not found:

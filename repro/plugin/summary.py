@@ -151,10 +151,8 @@ def _write_verdicts(
         accepted = [record for record in records if _is_acceptable(record)]
         files = config.pluginmanager.getplugin(collected.NAME).files()
         removed = _update(accepted, files, profile=option(config, "profile"))
-        entries = sum(bool(record.change) for record in accepted)
-        terminal.write_line(
-            f"the ledger was updated: {counted(entries, 'entry', 'entries')} changed"
-        )
+        changed = sum(bool(record.change) for record in accepted)
+        terminal.write_line(f"the ledger was updated: {counted(changed, 'verdict')} changed")
         for entry in removed:
             said = f"the entry of {entry.claim} on {entry.data} was removed: it uses other data now"
             terminal.write_line(shown(said))

@@ -50,8 +50,8 @@ def recorded(
     in the files, if that differs. `columns` is a pattern for wide tables: `seed_{seed}`, or
     `{method} - {metric}`.
 
-    `paired=True` says that a seed is the same initialisation and data order in every arm. A value
-    that is not a number leaves a claim inconclusive, unless `diverged` gives a value for it.
+    `paired=True` says that a seed is the same initialisation and data order in every arm. A missing
+    value or NaN leaves a claim inconclusive, unless `diverged` gives a value for it.
     `looks` declares the numbers of seeds at which to judge, if more runs will come; by default
     there is one look. With `ends="as recorded"` runs may end at different epochs, as with early
     stopping. Otherwise claims on such runs are refused, since a run that was cut off has no final

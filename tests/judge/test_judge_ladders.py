@@ -144,6 +144,8 @@ def test_falling_while_another_rises_needs_both_and_is_refuted_by_either():
     # The second curve is measured at every other epoch only.
     sparse = curve(stopped_early(5, 6, 7, least=3), epochs=[2, 4, 6], judge=judge)
     assert training.falls_while(sparse, after=2)
+    assert training.falls_while(sparse)
+    assert sparse.climbs()
 
 
 def test_an_epoch_of_a_curve_is_compared_like_any_measure():

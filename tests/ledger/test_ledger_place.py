@@ -118,3 +118,5 @@ def test_entries_are_those_of_a_file_or_of_a_folder_of_ledgers(tmp_path):
     assert [each.claim for each in entries_at(tmp_path / "ledger" / "test_b.toml")] == ["900/b"]
     with pytest.raises(LedgerError, match="There is no ledger"):
         entries_at(tmp_path)
+    copy = (tmp_path / "ledger").rename(tmp_path / "former")
+    assert [each.claim for each in entries_at(copy)] == ["900/a", "900/b"]

@@ -123,5 +123,5 @@ def test_fewer_seeds_do_not_overwrite_what_more_have_found(claimed):
     accepted(claimed(AT), NO_DOUBT)
     before = ledger(claimed(AT)).read_text()
     result = run(claimed(AT), "--seed-budget", "5", "--update-ledger")
-    result.stdout.fnmatch_lines(["the ledger was updated: 0 entries changed"])
+    result.stdout.fnmatch_lines(["the ledger was updated: 0 verdicts changed"])
     assert ledger(claimed(AT)).read_text() == before

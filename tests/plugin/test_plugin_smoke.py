@@ -124,6 +124,7 @@ def test_what_errors_costs_its_claim_alone_and_fails_the_plan(project):
 
 
 FORGED = """
+import pytest
 from repro import claim
 from line import Line
 
@@ -134,17 +135,27 @@ def test_steep(trials):
 @claim("It rises", source="900", kind="no such kind")
 def test_refused(trials):
     pass
+
+@pytest.fixture
+def server():
+    raise ConnectionError("no server")
+
+@claim("It rises", source="900")
+def test_with_a_fixture(trials, server):
+    pass
 """
 
 
-def test_failures_are_counted_with_refused_claims_and_their_text_makes_no_line(project):
+def test_all_claims_that_fail_are_counted_and_their_text_makes_no_line(project):
     project.makepyfile(test_lines=FORGED)
     shown = project.runpytest_inprocess("-n", "0").stdout.str()
     assert "\nreproduced" not in shown
-    assert "\nfailed: 2\n" in shown
+    assert "\nfailed: 3\n" in shown
+    assert "[100%]" in shown
     _, _, short = shown.partition("short test summary info")
     assert "\nFAILED test_lines.py::test_steep - " in short
     assert "\nERROR test_lines.py::test_refused - " in short
+    assert "\nERROR test_lines.py::test_with_a_fixture - ConnectionError" in short
 
 
 def test_a_claim_that_asks_for_too_much_is_not_run(project):

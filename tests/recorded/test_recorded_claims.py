@@ -71,7 +71,7 @@ def test_pairs_are_paired_where_the_author_says_so_which_may_be_wrong(project, l
 
 def test_the_ledger_gates_recorded_claims_too(project):
     result = run(project, "--update-ledger")
-    result.stdout.fnmatch_lines(["*the ledger was updated: 2 entries changed*"])
+    result.stdout.fnmatch_lines(["*the ledger was updated: 2 verdicts changed*"])
     ledger = (project.path / "ledger" / "test_results.toml").read_text()
     assert 'profile = "recorded"' in ledger
     assert 'machine = "results.csv (sha256 ' in ledger
