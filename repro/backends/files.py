@@ -37,7 +37,7 @@ class StoreFiles(Files):
         self.devices, self.root = devices, store.root
         self._is_stopping, self._saved_at = is_stopping, time.monotonic()
         self._cost = 0.0
-        """The seconds that the last checkpoint of all runs took."""
+        """The seconds that writing the last checkpoint of all runs took."""
         self.has_saved_last = False
         """True after the last checkpoint before a stop."""
 
@@ -58,8 +58,9 @@ class StoreFiles(Files):
         return saved.removeprefix(self._mark) if saved and saved.startswith(self._mark) else None
 
     def save_checkpoint(self, run: Run, payload: bytes) -> None:
+        began = time.monotonic()  # an epoch may have been measured since it was wanted
         self._store.checkpoints.save(self._keys[run], self._mark + payload)
-        self._cost = time.monotonic() - self._saved_at
+        self._cost += time.monotonic() - began
 
     def drop_checkpoint(self, run: Run, why: str) -> None:
         self._store.checkpoints.drop(self._keys[run])

@@ -23,6 +23,7 @@ import pytest
 from repro.files import write_beside
 from repro.plugin.command_line import option
 from repro.plugin.display import Display, display_of
+from repro.report.lines import ERROR, PROPERTY, ClaimLine
 from repro.runs.progress import Status
 
 SECONDS_BETWEEN_LOOKS = 0.5
@@ -173,6 +174,15 @@ class Workers:
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         self._finished.add(nodeid)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport) -> None:
+        """Let a claim that crashed its worker be among the failures at the session's end."""
+        if crashitem in self.notes.left("claims"):
+            line = ClaimLine(
+                name=crashitem, verdict=ERROR, measured=report.longreprtext, fails=True
+            )
+            report.user_properties = [(PROPERTY, line.as_json())]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:

@@ -21,11 +21,11 @@ def plan_line(status: Status) -> str:
     """Return the line that says what will be trained, and for how long.
 
     >>> plan_line(status)
-    '54 claims wait for 95 runs: about 10 min of training, by a guess from their size'
+    '54 claims wait for 95 runs: about 10 min of training, at a guess'
     """
     wait = f"{counted(status.open, 'claim')} {'waits' if status.open == 1 else 'wait'}"
     runs = f"{wait} for {counted(status.missing, 'run')}"
-    return f"{runs}: {about(status.seconds_left)} of training, by a guess from their size"
+    return f"{runs}: {about(status.seconds_left)} of training, at a guess"
 
 
 def plan_text(
@@ -38,7 +38,7 @@ def plan_text(
     design = Design(looks=profile.looks, futility=profile.futility)
     lines = [
         f"{counted(claims, 'claim')} at profile {profile.name},"
-        f" {counted(requested, 'distinct run')} at the first look:"
+        f" {counted(requested, 'distinct run')} up to the next look of each:"
         f" {requested - len(missing)} stored, {len(missing)} to train",
         *_sum(missing),
         f"{design};",
