@@ -61,7 +61,10 @@ def test_every_word_has_an_example_that_runs():
     assert wrong == {}
 
 
-ROOMS = ["code.reached", "document", "files", "recipe", "runs.profiles", "runs.provenance", "store"]
+ROOMS = [
+    *("code.reached", "document", "files", "recipe", "recorded.rows", "recorded.runs"),
+    *("runs.profiles", "runs.provenance", "store"),
+]
 LARGE = [pytest.param(room, marks=pytest.mark.thorough) for room in ("data", "judge")]
 """Rooms, and modules of others, of which all examples can be run as they stand."""
 

@@ -138,21 +138,6 @@ def test_a_claim_that_asks_for_the_one_asks_for_the_other(tmp_path):
     assert len(trials.values(tuned.arm, 2)) == 2
 
 
-def test_damaged_parameters_are_noticed_and_trained_again(tmp_path):
-    reports = []
-    done = LocalWork(tmp_path).train([BASE])
-    key = done.results.key(BASE)
-    file = tmp_path / "runs" / key[:2] / key / "weights.safetensors"
-    whole = file.read_bytes()
-    file.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
-    healed = LocalWork(tmp_path, report=reports.append).train([BASE, *TUNED])
-    assert healed.training.trained == 4
-    assert len(reports) == 1
-    assert file.read_bytes() == whole
-    file.unlink()
-    assert LocalWork(tmp_path, report=reports.append).values(BASE) is None
-
-
 def test_evidence_of_them_is_found_without_what_they_start_from(tmp_path):
     there = LocalWork(tmp_path / "there").train([*TUNED, BASE])
     file = tmp_path / "evidence.jsonl.gz"

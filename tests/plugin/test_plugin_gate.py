@@ -1,34 +1,26 @@
 """The gate: what a claim's test came to, held against the ledger; and sessions with `--gate`."""
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import SimpleNamespace
-from typing import ClassVar
 
 import numpy as np
 import pytest
 
-from repro.arm import Metric, Needs
+from repro.arm import Needs
 from repro.ledger import Entry, Ledger
-from repro.own.arm import OutsideArm
 from repro.plugin.gate import Gate
 from repro.plugin.trials import Trials
 from repro.plugin.verdict import NOTHING_JUDGED
 from repro.report.lines import PROPERTY
-from repro.runs.profiles import PROFILES
+from repro.runs.profiles import PROFILES, profile_named
+from tests.plugin.lines import Line
 from tests.plugin.sessions import Made
 
 RISEN = [1.0, 1.1, 0.9, 1.05, 0.95] * 6
 OPEN = [0.2, 1.9, 0.3, -0.2, 1.1, *[0.1, 1.4, -0.3] * 9]
 GONE = list(np.random.default_rng(1).normal(0.0, 1.0, 30))
 KNOWN = Entry("900/rises", "ci", "points", "reproduced", "It rises", "", "", past=[(0.6, 1.0, 20)])
-
-
-@dataclass(frozen=True, kw_only=True)
-class Line(OutsideArm):
-    study: ClassVar[str] = "line"
-    metrics: ClassVar[dict] = {"slope": Metric("identity")}
-    data: str = "points"
 
 
 def found(slopes):
@@ -60,13 +52,14 @@ def denies(trials):
 class Claimed:
     """A claim that a test makes, beside a ledger with these entries."""
 
-    def __init__(self, item, entries, **options):
+    def __init__(self, item, entries, *, budget=None, **options):
         self.item = item
         if entries:
             Ledger(item.path.parent / "ledger" / "test_lines.toml", []).accept(entries)
         usual = {"report": "report", "profile": "ci"}
         given = {f"repro_{name}": value for name, value in (usual | options).items()}
-        self.gate = Gate(SimpleNamespace(getoption=given.get), PROFILES["ci"])
+        profile = profile_named("ci", budget=budget)
+        self.gate = Gate(SimpleNamespace(getoption=given.get), profile)
         self.gate.reference = 20
 
     def __call__(self, test, slopes=RISEN):
@@ -147,6 +140,12 @@ def test_what_is_reproduced_is_measured_for_the_next_ledger(beside):
     assert mean == pytest.approx(np.mean(RISEN[:20]))
     assert spread == pytest.approx(np.std(RISEN[:20], ddof=1))
     assert beside()(rises, OPEN).record["past"] == []
+
+
+def test_the_command_judges_the_claim_again_in_the_same_way(beside):
+    assert beside()(rises).record["command"].endswith('::test_rises"')
+    limited = beside(gate=True, budget=12)(rises)
+    assert limited.record["command"].endswith('::test_rises" --gate --seed-budget 12')
 
 
 def test_a_claim_that_cannot_be_run_is_skipped_unless_a_verdict_is_required(beside):

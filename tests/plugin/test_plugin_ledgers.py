@@ -47,11 +47,6 @@ def test_each_file_of_claims_gets_a_ledger_and_the_gate_holds_both(split):
     assert claims_in(ledger(split, "more")) == ["901/falls", "901/rises"]
     assert not (split.path / "ledger.toml").exists()
     run(split).assert_outcomes(passed=3, xfailed=2, skipped=1)
-    path = ledger(split, "more")
-    path.write_text(path.read_text().replace('"refuted"', '"reproduced"'))
-    worse = run(split)
-    worse.assert_outcomes(passed=3, xfailed=1, failed=1, skipped=1)
-    worse.stdout.fnmatch_lines(["*901/falls*worse (was reproduced)*"])
 
 
 LOOKS = MORE.replace('source="901, Text"', 'source="901, Text", looks={"ci": (3, 6)}', 1)
@@ -123,16 +118,11 @@ def test_a_renamed_claim_fails_the_gate_and_goes_with_an_update(split):
         assert result.ret == 1
         to = "*look renamed: 900/steeper[[]1.0] to 900/more_steep[[]1.0], *"
         result.stdout.fnmatch_lines([line, to])
-    other = ledger(split, "more")
-    before = other.stat()
     result = run(split, "--update-ledger", "--reference-seeds", "0")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["*entries without a claim were removed: 900/steeper*"])
     assert claims_in(ledger(split, "lines"))[0] == "900/flatter"
     assert "900/steeper[1.0]" not in claims_in(ledger(split, "lines"))
-    after = other.stat()
-    written = (before.st_mtime_ns, before.st_ino), (after.st_mtime_ns, after.st_ino)
-    assert written[0] == written[1], "a ledger in which nothing changes is left alone"
 
 
 def test_claims_that_are_not_selected_are_there(split):

@@ -34,13 +34,8 @@ def judged_with(letters, right, wrong, *options):
     return result
 
 
-@pytest.mark.parametrize(
-    ("right", "wrong"),
-    [("    model.eval()\n", ""), ("is_causal=True", "is_causal=False")],
-    ids=["no eval", "no mask"],
-)
-def test_a_fault_that_hits_all_arms_is_seen(letters, right, wrong):
-    warned = judged_with(letters, right, wrong)
+def test_a_fault_that_hits_all_arms_is_seen(letters):
+    warned = judged_with(letters, "is_causal=True", "is_causal=False")
     assert warned.ret == 0
     warned.stdout.fnmatch_lines(["moved in all arms together *: letters val/loss of all 2 arms: *"])
     assert run(letters, *CHOSEN, "--gate-levels").ret == 1

@@ -106,19 +106,6 @@ def test_no_arm_gets_more_seeds_than_the_budget(claimed):
     run(claimed(AT), "--seed-budget", "8").assert_outcomes(xfailed=1)  # 12 are needed to decide
 
 
-def test_what_has_vanished_fails_with_what_it_was_and_is(claimed):
-    accepted(claimed(AT), VANISHED)
-    result = run(claimed(AT), "--gate")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        [
-            "*ledger: smaller than it was: 10.00 sd past the bound over 20*",
-            f"*accepted in the ledger: reproduced on {ELSEWHERE}",
-            "reproduce with: *::test_rises* --gate",
-        ]
-    )
-
-
 def test_fewer_seeds_do_not_overwrite_what_more_have_found(claimed):
     accepted(claimed(AT), NO_DOUBT)
     before = ledger(claimed(AT)).read_text()

@@ -158,16 +158,6 @@ def test_all_claims_that_fail_are_counted_and_their_text_makes_no_line(project):
     assert "\nERROR test_lines.py::test_with_a_fixture - ConnectionError" in short
 
 
-def test_a_claim_that_asks_for_too_much_is_not_run(project):
-    asked = "-k", "large", "-rs"
-    result = run(project, *asked)
-    assert result.ret == pytest.ExitCode.OK
-    result.stdout.fnmatch_lines(["*not run: *needs --profile paper*"])
-    insisting = run(project, *asked, "--require-verdict")
-    insisting.assert_outcomes(failed=1)
-    insisting.stdout.fnmatch_lines(["*needs --profile paper*", "*asks for a verdict*"])
-
-
 def test_a_document_is_held_against_itself(project):
     project.makepyfile(test_lines=DOCUMENTS)
     result = run(project, "--repro-profile", "paper")

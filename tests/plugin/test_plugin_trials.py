@@ -88,14 +88,6 @@ def test_a_curve_has_the_scale_and_the_epochs_of_its_metric():
         _ = trial().loss
 
 
-def test_a_run_that_ended_before_an_epoch_keeps_its_value_there():
-    curve = trial().over_epochs.perplexity
-    assert [float(value) for value in curve[5].values(8)] == [
-        float(run[min(4, len(run) - 1)]) for run in curve.values(8)
-    ]
-    assert (curve[5] > 1.0).outcome is Outcome.REPRODUCED
-
-
 def test_a_run_that_diverged_leaves_its_curve_open_and_is_remarked():
     by_seed = {seed: values(seed) for seed in range(1, 9)}
     by_seed[3] = {"diverged_at": 7, "history": {"loss": [5.0]}}

@@ -1,8 +1,6 @@
 """Files of recorded results and numbers at hand: read, refused with a sentence, and judged."""
 
 import csv
-import doctest
-import importlib
 import io
 import json
 
@@ -332,13 +330,6 @@ def test_what_cannot_be_judged_is_said():
     ):
         with pytest.raises(RecordedError, match=match):
             judge(arms, claim)
-
-
-def test_the_documented_examples_run():
-    for name in ("notebook", "rows", "runs"):
-        outcome = doctest.testmod(importlib.import_module(f"repro.recorded.{name}"))
-        assert outcome.attempted > 0, name
-        assert outcome.failed == 0, name
 
 
 def wanted(project, monkeypatch, capsys):

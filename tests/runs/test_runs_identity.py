@@ -2,13 +2,10 @@
 
 import importlib
 import sys
-from dataclasses import dataclass
-from typing import ClassVar
 
 import pytest
 
 from repro.arm import Run
-from repro.own.arm import OutsideArm
 from repro.recipe import Recipe
 from repro.runs import identity as module
 from repro.runs.identity import engine_of, identity
@@ -139,17 +136,8 @@ def test_the_key_of_what_a_run_starts_from_is_in_its_own():
     assert "starts_from" not in identity(BASE, device="cpu")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Plain(OutsideArm):
-    study: ClassVar[str] = "none"
-    data: str = "none"
-
-
-ONE = Run(Plain(), 1)
-
-
 def test_weights_are_not_kept_in_memory(tmp_path):
     here = LocalWork(tmp_path, pool=FakePool())
-    here.store.put(here.results.identity(ONE), {"steps": 1}, {}, weights=b"many")
-    assert here.results.get(ONE).values == {"steps": 1}
-    assert here.results.get(ONE).weights is None
+    here.store.put(here.results.identity(BASE), {"steps": 1}, {}, weights=b"many")
+    assert here.results.get(BASE).values == {"steps": 1}
+    assert here.results.get(BASE).weights is None

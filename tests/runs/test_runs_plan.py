@@ -1,17 +1,16 @@
 """The plan over claims: which runs they miss, when they are read again, and which miss none."""
 
 import itertools
-from dataclasses import dataclass
 
 import pytest
 
 from repro.arm import Run
-from repro.own.arm import OutsideArm
 from repro.runs.plan import Plan
 from repro.runs.results import RunsMissing
 from repro.store import StoreError
+from tests.runs.fake_pool import Steps
 
-FIRST, SHARED, LAST = (Run(OutsideArm(data="none"), seed) for seed in (1, 2, 3))
+FIRST, SHARED, LAST = (Run(Steps(), seed) for seed in (1, 2, 3))
 
 
 class Claims:
@@ -67,7 +66,7 @@ def test_each_claim_is_ready_once_and_no_more_are_read_than_it_takes():
 
 def test_claims_without_runs_are_ready_first_and_the_last_ones_when_none_is_missing():
     stored = set()
-    reading = asking(lambda: [Wide()], stored)
+    reading = asking(lambda: [Steps()], stored)
     plan = Plan({"a": reading}, is_done=stored.__contains__, ready=["text"], last=["figure"])
     assert [plan.next_ready, plan.take_ready(), plan.next_ready] == ["text", "text", None]
     assert plan.claims == 1
@@ -86,13 +85,6 @@ def test_what_else_ends_a_claim_is_its_tests_to_report_but_for_the_store():
     assert raising(ZeroDivisionError()).take_ready() == "it"
     with pytest.raises(StoreError):
         raising(StoreError("gone")).take_ready()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Wide(OutsideArm):
-    study = "none"
-    data: str = "none"
-    width: int = 1
 
 
 def asking(arms, stored):
@@ -121,7 +113,7 @@ def trained(read, stored, *, looks=20):
 
 def test_a_claim_that_asks_for_other_arms_each_time_ends_after_its_first():
     stored, widths = set(), itertools.count()
-    read = asking(lambda: [Wide(width=next(widths))], stored)
+    read = asking(lambda: [Steps(count=next(widths))], stored)
     assert trained(read, stored) == 2
     with pytest.raises(RunsMissing, match=r"asks for other arms each time it is read: .*, seed 0"):
         read()
@@ -131,21 +123,21 @@ def test_a_claim_may_choose_its_arms_by_the_results():
     stored = set()
 
     def best():
-        yield Wide(width=1)
-        yield Wide(width=2 if len(stored) < 3 else 3)
+        yield Steps(count=1)
+        yield Steps(count=2 if len(stored) < 3 else 3)
 
     assert trained(asking(best, stored), stored) == 6
 
 
 def test_what_another_session_trains_between_two_readings_is_no_change_of_mind():
     stored = set()
-    wanted = asking(lambda: (Wide(width=n) for n in range(3)), stored)
+    wanted = asking(lambda: (Steps(count=n) for n in range(3)), stored)
 
     def read():
         try:
             wanted()
         except RunsMissing as stopped:
-            if Run(Wide(width=1), 0) in stopped.runs:
+            if Run(Steps(count=1), 0) in stopped.runs:
                 stored.update(stopped.runs)  # by the time that it is read again
             raise
 

@@ -2,7 +2,6 @@
 
 from repro.arm import Run
 from repro.runs.queue import LARGEST_STEP, LEAST_WIDTH, WIDEST, Queue
-from repro.runs.results import TrainingFailed
 from tests.local_work import LocalWork
 from tests.runs.fake_pool import BASE, FakePool, Steps, Tuned
 
@@ -51,15 +50,6 @@ def test_what_others_start_from_comes_before_cheaper_claims(tmp_path):
     cheap = [Run(Steps(count=1), 1)]
     batches = taken(queue, [*cheap, *TUNED, BASE], claims=[cheap, [*TUNED, BASE]])
     assert lists(batches) == [[BASE], cheap]
-
-
-def test_what_starts_from_a_failure_fails_too(tmp_path):
-    work, queue = session(tmp_path)
-    work.results.failures[BASE] = TrainingFailed("no numbers today")
-    assert not taken(queue, TUNED)
-    failed = str(work.results.failed(TUNED[0]))
-    assert "without what it starts from" in failed
-    assert "no numbers today" in failed
 
 
 def test_the_cheapest_claims_come_first_with_all_their_runs(tmp_path):

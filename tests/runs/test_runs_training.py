@@ -94,7 +94,9 @@ def test_runs_that_start_from_a_failure_fail_with_it(tmp_path):
     tuned = Run(Tuned(), 1)
     work, _ = trained(tmp_path, pool, [BASE, tuned])
     assert [list(batch.runs) for batch in pool.submitted] == [[BASE]]
-    assert "no numbers today" in str(work.results.failed(tuned))
+    failed = str(work.results.failed(tuned))
+    assert "without what it starts from" in failed
+    assert "no numbers today" in failed
 
 
 def test_a_failure_and_its_details_are_kept_and_the_run_is_not_tried_again(tmp_path):
