@@ -11,7 +11,7 @@ import pytest
 
 import repro.document
 import repro.judge
-from repro.arm import Arm, Metric, Run
+from repro.arm import Arm, Metric
 from repro.marks import claim, figure
 from repro.own.arm import ModuleArm, OutsideArm
 from repro.own.module import ModuleStudy
@@ -124,9 +124,6 @@ class Told:
 
     def get(self, run):
         return Result(self.key(run), {}, values_of(run.arm.label.upper(), run.seed), {})
-
-    def of(self, arm, seeds):
-        return [self.get(Run(arm, seed)) for seed in seeds]
 
 
 def trials():

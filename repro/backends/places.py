@@ -15,10 +15,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from repro.arm import Arm
-from repro.files import UNKNOWN
+from repro.files import UNKNOWN, Lock
 from repro.own.arm import OutsideArm
 from repro.runs.pool import TrainingStopped
-from repro.store.locks import Lock, Locks
+from repro.store.locks import Locks
 
 
 class Places:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from repro.arm import Arm, Run
+from repro.arm import Run
 from repro.core.device import machine
 from repro.evidence.audit import Again, NotTrained, with_starts
 from repro.runs.identity import Identity
@@ -55,20 +55,17 @@ class RekeyedResults(Results):
         """The runs that were found under former keys, with their former results."""
         self._today: dict[Run, Result] = {}
 
-    def of(self, arm: Arm, seeds: Sequence[int]) -> list[Result | None]:
-        results: list[Result | None]
-        results = [None] * len(seeds) if self._alone else super().of(arm, seeds)
-        for place, seed in enumerate(seeds):
-            run = Run(arm, seed)
-            if results[place] is None:
-                today = self.identity(run)
-                former = self._former.find(today)
-                if former is not None:
-                    known = Result(run_key(today), today, former.values, former.provenance)
-                    if former.key != known.key:
-                        self.found[run] = former
-                    results[place] = self._today.setdefault(run, known)
-        return results
+    def get(self, run: Run) -> Result | None:
+        result = None if self._alone else super().get(run)
+        if result is None:
+            today = self.identity(run)
+            former = self._former.find(today)
+            if former is not None:
+                known = Result(run_key(today), today, former.values, former.provenance)
+                if former.key != known.key:
+                    self.found[run] = former
+                result = self._today.setdefault(run, known)
+        return result
 
     def read(self) -> Mapping[Run, Result]:
         return {**super().read(), **self._today}
@@ -134,5 +131,5 @@ def note(result: Result, retrained: int, *, commit: str | None) -> dict[str, Any
 
 def _place(identity: Mapping[str, Any]) -> str:
     """Return the identity without the code, as text."""
-    same = ("arm", "seed", "data", "device", "torch", "machine")
+    same = ("arm", "seed", "data", "device", "torch")
     return canonical({name: identity.get(name) for name in same})

@@ -86,10 +86,6 @@ class EvidenceResults:
         self.used[run] = found
         return found[1].result
 
-    def of(self, arm: Arm, seeds: Sequence[int]) -> list[Result | None]:
-        """Return the results of an arm's runs with these seeds; None where no file has one."""
-        return [self.get(Run(arm, seed)) for seed in seeds]
-
     def key(self, run: Run) -> str:
         """Return the key of a packed run."""
         found = self._find(run)

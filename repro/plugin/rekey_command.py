@@ -17,6 +17,7 @@ from repro.recorded.results import WithRecorded
 from repro.runs.profiles import PROFILES
 from repro.runs.provenance import commit_of
 from repro.store import Store
+from repro.store.upkeep import items
 
 if TYPE_CHECKING:
     from repro.plugin.session import ClaimSession
@@ -64,8 +65,6 @@ def _rekey(chosen: argparse.Namespace) -> int:
             if (kind := kind_of(run, old)) in retrained
         }
         print(reading.take_over(notes))
-    if not chosen.files:
-        Store(named_store(chosen)).has_keys_of_today()
     for kind, why in refused.items():
         print(f"{' '.join(kind)} is not taken over: {why}", file=sys.stderr)
     return 1 if refused else 0
@@ -75,7 +74,9 @@ def _readings(chosen: argparse.Namespace, device: str) -> list[Reading]:
     """Read the claims with the runs of each file; without files, with the store at each profile."""
     root = named_store(chosen)
     if not chosen.files:
-        former = FormerRuns(Store(root).entries())
+        store = Store(root)
+        stored = (store.at(item.path.name) for item in items(root, "runs"))
+        former = FormerRuns(filter(None, stored))
         sessions = (collected(chosen, store=root, profile=profile) for profile in PROFILES)
         return [Reading(session, former, None, device) for session in sessions]
     readings = []

@@ -155,11 +155,6 @@ class ClaimSession:
         if evidence is not None:
             return evidence, None
         store = Store(store_folder(config), report=self.reports.append)
-        if store.runs_of_former_keys:
-            self.reports.append(
-                f"{store.runs_of_former_keys} runs in {store.root} have keys of an earlier version;"
-                " give them today's with: python -m repro rekey"
-            )
         pool = self._pool(store)
         results = Results(store, device=pool.device)
         engine, project = option(config, "engine"), project_of(config)

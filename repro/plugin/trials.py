@@ -323,11 +323,12 @@ class Trials:
         found = self._found.setdefault(arm, [])
         if len(found) >= count:
             return []
-        seeds = self._seeds(arm, count)[len(found) :]
         missing: list[Run] = []
-        for seed, result in zip(seeds, self.results.of(arm, seeds), strict=True):
+        for seed in self._seeds(arm, count)[len(found) :]:
+            run = Run(arm, seed)
+            result = self.results.get(run)
             if result is None:
-                missing.append(Run(arm, seed))
+                missing.append(run)
             elif not missing:
                 found.append(result)
         return missing

@@ -59,11 +59,6 @@ class WithRecorded:
             used[run.seed] = _result(run.arm, run.seed, of_arm[run.seed])
         return used[run.seed]
 
-    def of(self, arm: Arm, seeds: Sequence[int]) -> list[Result | None]:
-        if not isinstance(arm, RecordedArm):
-            return self.session.of(arm, seeds)
-        return [self.get(Run(arm, seed)) for seed in seeds]
-
     def key(self, run: Run) -> str:
         if not isinstance(run.arm, RecordedArm):
             return self.session.key(run)

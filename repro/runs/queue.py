@@ -49,11 +49,6 @@ def _work_of(arm: Arm) -> float:
     return arm.work or UNKNOWN_WORK
 
 
-@cache
-def _program(arm: Arm) -> str:
-    return arm.program
-
-
 def widest(arm: Arm, device: str) -> int:
     """Return the largest number of runs of an arm in one stack, on a kind of device.
 
@@ -201,15 +196,14 @@ class Queue:
 
         Runs that differ only in their evaluation share a training and are measured apart.
         """
-        return _program(run.arm) if self.engine_of(run.arm) == "stacked" else run.training
+        return run.arm.program if self.engine_of(run.arm) == "stacked" else run.training
 
     def _width(self, part: Sequence[Run], trainers: int) -> int:
         """Return the number of runs for the next batch of a part."""
         arm = part[0].arm
         if self.engine_of(arm) == "loop":
             return len(part)
-        program = _program(arm)
-        batches = [b for b in self.batches.values() if _program(b.arm) == program]
+        batches = [b for b in self.batches.values() if b.arm.program == arm.program]
         at_once = len(part) + sum(len(batch.runs) for batch in batches)
         even = max(-(-at_once // trainers), LEAST_WIDTH)
         return min(widest(arm, self._device), even)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from repro.arm import Arm, Run
@@ -50,9 +49,6 @@ class KnownResults(Protocol):
     def get(self, run: Run) -> Result | None:
         """Return the result of a run; None where there is none."""
 
-    def of(self, arm: Arm, seeds: Sequence[int]) -> list[Result | None]:
-        """Return the results of an arm's runs with these seeds; None where there is none."""
-
     def key(self, run: Run) -> str:
         """Return the key of a run with a result."""
 
@@ -78,7 +74,7 @@ class Results:
         """The reasons why runs could not be trained in this session."""
         self.stopped_because: str | None = None
         """The reason why the session has stopped training, if it has."""
-        self._read: dict[Arm, dict[int, Result]] = {}
+        self._read: dict[Run, Result] = {}
         self._keys: dict[Run, str] = {}
         self._sound: set[Arm] = set()
 
@@ -92,36 +88,21 @@ class Results:
 
     def remarks(self, runs: Iterable[Run]) -> list[str]:
         """Return the remarks on runs of users' own studies: see `remarks_on`."""
-        of_arms = ((arm, list(group)) for arm, group in groupby(runs, key=lambda run: run.arm))
-        return remarks_on(
-            (run, result)
-            for arm, group in of_arms
-            if isinstance(arm, OwnArm)
-            for run, result in zip(group, self.of(arm, [x.seed for x in group]), strict=True)
-            if result is not None
-        )
+        own = (run for run in runs if isinstance(run.arm, OwnArm))
+        return remarks_on((run, x) for run in own if (x := self.get(run)) is not None)
 
     def get(self, run: Run) -> Result | None:
         """Return the stored result of a run, without its weights; None if there is none."""
-        return self.of(run.arm, [run.seed])[0]
-
-    def of(self, arm: Arm, seeds: Sequence[int]) -> list[Result | None]:
-        """Return the stored results of an arm's runs with these seeds, without their weights."""
-        read = self._read.setdefault(arm, {})
-        for seed in seeds:
-            if seed not in read:
-                stored = self._store.measured(self.key(Run(arm, seed)))
-                if stored is not None:
-                    read[seed] = stored
-        return [read.get(seed) for seed in seeds]
+        if run not in self._read:
+            stored = self._store.measured(self.key(run))
+            if stored is None:
+                return None
+            self._read[run] = stored
+        return self._read[run]
 
     def read(self) -> Mapping[Run, Result]:
         """Return the results that this process has read so far."""
-        return {
-            Run(arm, seed): result
-            for arm, of_arm in self._read.items()
-            for seed, result in of_arm.items()
-        }
+        return self._read
 
     def failed(self, run: Run) -> TrainingFailed | None:
         """Return why a run could not be trained; None if it was trained, or not yet tried."""

@@ -23,7 +23,7 @@ def run_key(identity: Mapping[str, Any]) -> str:
     >>> run_key({"seed": 1}) == run_key({"seed": 1.0})
     False
     """
-    return key_of(canonical(identity))
+    return hashlib.sha256(canonical(identity).encode()).hexdigest()
 
 
 def canonical(identity: Mapping[str, Any]) -> str:
@@ -35,11 +35,6 @@ def canonical(identity: Mapping[str, Any]) -> str:
     return json.dumps(
         plain(identity, "identity"), sort_keys=True, separators=(",", ":"), ensure_ascii=False
     )
-
-
-def key_of(text: str) -> str:
-    """Return the key for the canonical text of an identity."""
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def plain(value: object, name: str) -> Any:

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import resource
 from pathlib import Path
 
 from repro import files
-from repro.files import Lock
 from repro.store.errors import StoreError, explained
-
-__all__ = ["Lock", "Locks", "most_locks"]
 
 
 def most_locks() -> int:
     """Return the largest number of locks at once: half of the files that a process may open."""
-    try:
-        import resource
-    except ImportError:  # not on Windows
-        return 256
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -39,12 +33,12 @@ class Locks:
         with explained(root):
             self.folder.mkdir(parents=True, exist_ok=True)
 
-    def try_lock(self, name: str) -> Lock | None:
+    def try_lock(self, name: str) -> files.Lock | None:
         """Take a lock without waiting; None if it is held."""
         with explained(self.root):
             return files.try_lock(self.folder / name)
 
-    def lock(self, name: str, *, timeout: float = 60.0) -> Lock:
+    def lock(self, name: str, *, timeout: float = 60.0) -> files.Lock:
         """Wait for a lock and take it; for work that takes a moment."""
         with explained(self.root):
             try:
@@ -58,12 +52,3 @@ class Locks:
     def holder(self, name: str) -> str:
         """Return the holder of a lock, in words."""
         return files.holder(self.folder / name)
-
-    def sweep(self) -> None:
-        """Remove the lock files of killed processes, each under its lock."""
-        with explained(self.root):
-            paths = list(self.folder.iterdir())
-        for path in paths:
-            with contextlib.suppress(OSError):  # the store may be read-only for this user
-                if (lock := files.try_lock(path)) is not None:
-                    lock.release()

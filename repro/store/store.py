@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,12 +23,6 @@ from repro.store.locks import Locks
 
 RUNS = "runs"
 """The folder of stored runs in a store."""
-
-KEYS = "2\n"
-"""The version of the keys; version 2 has no engine, and no settings at their defaults."""
-
-KEY = re.compile(r"[0-9a-f]{64}")
-"""The form of a key."""
 
 _NOTE = b"# Results are trained again where they miss.\n"
 """The first line of the file that keeps a store out of git."""
@@ -76,26 +69,8 @@ class Store:
             _keep_from_git(self.root)
             self._scratch = Scratch(self.root)
             self._scratch.sweep()
-            self.runs_of_former_keys = self._note_keys()
-            """The number of runs with keys of an earlier version."""
         self.locks = Locks(self.root)
-        self.locks.sweep()
         self.checkpoints = Checkpoints(self.root, report=report)
-
-    def _note_keys(self) -> int:
-        """Write the version of the keys into a new store; count the runs of a store without it."""
-        note = self.root / "keys"
-        if note.exists():
-            return 0
-        count = sum(1 for _ in self._runs.glob("[0-9a-f][0-9a-f]/*"))
-        if not count:
-            write_beside(note, KEYS)
-        return count
-
-    def has_keys_of_today(self) -> None:
-        """Note that all runs of the store have keys of today's version."""
-        with explained(self.root):
-            write_beside(self.root / "keys", KEYS)
 
     def get(self, identity: Mapping[str, Any]) -> Result | None:
         """Return the stored run, verified; None if there is none, or it is damaged."""
@@ -164,18 +139,6 @@ class Store:
             contextlib.suppress(FileNotFoundError),
         ):
             os.rename(self._path(key), aside)
-
-    def entries(self) -> Iterator[Result]:
-        """Yield all stored runs in the order of their keys, verified."""
-        with explained(self.root):
-            folders = sorted(self._runs.glob("[0-9a-f][0-9a-f]"))
-        for folder in folders:
-            with explained(self.root):
-                keys = sorted(filter(KEY.fullmatch, os.listdir(folder)))
-            for key in keys:
-                result = self.at(key)
-                if result is not None:
-                    yield result
 
     @property
     def _runs(self) -> Path:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,7 +16,10 @@ from pathlib import Path
 
 from repro.files import remove
 from repro.store.errors import explained
-from repro.store.store import KEY, Store
+from repro.store.store import Store
+
+KEY = re.compile(r"[0-9a-f]{64}")
+"""The form of a key."""
 
 DAY = 24 * 60 * 60
 

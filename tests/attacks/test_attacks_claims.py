@@ -303,10 +303,10 @@ UNREADABLE = """
 from repro.runs.results import Results
 from repro.store import StoreError
 
-def of(self, arm, seeds):
+def get(self, run):
     raise StoreError("The store is gone.")
 
-Results.of = of
+Results.get = get
 """
 
 

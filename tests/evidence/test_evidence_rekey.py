@@ -12,6 +12,7 @@ from repro.evidence.audit import NotTrained
 from repro.evidence.rekey import FormerRuns, RekeyedResults, check, kind_of, note
 from repro.runs import identity as identities
 from repro.store import Result, Store, run_key
+from repro.store.upkeep import items
 from tests.evidence.arms import MADE, RUN, SEEDS, Slope, again, identity_of, values_of
 from tests.evidence.packs import FILE, command, compressed, lines_of, packed
 from tests.plugin.sessions import run as session
@@ -54,7 +55,7 @@ def test_runs_of_a_file_that_have_todays_keys_stay_whatever_the_store_has(tmp_pa
         store.put(today(run), {"steps": 1}, {})
     former = FormerRuns([stored(today(RUN)), stored(identity_of(SEEDS[1]), SEEDS[1])])
     results = RekeyedResults(store, former, device="cpu", alone=True)
-    first, second, third = results.of(RUN.arm, [1, 2, 3])
+    first, second, third = map(results.get, SEEDS)
     assert (first, third) == (stored(today(RUN)), None)
     assert second.values == values_of(SEEDS[1])
     assert set(results.found) == {SEEDS[1]}
@@ -65,7 +66,7 @@ def test_former_results_read_as_if_they_had_todays_keys(tmp_path, today):
     store, former = Store(tmp_path), stored(identity_of(RUN))
     results = RekeyedResults(store, FormerRuns([former]), device="cpu")
     store.put(today(SEEDS[1]), {"steps": 1}, {})
-    first, second, third = results.of(RUN.arm, [1, 2, 3])
+    first, second, third = map(results.get, SEEDS)
     assert (first.key, first.values) == (run_key(today(RUN)), former.values)
     assert (second.values, third) == ({"steps": 1}, None)
     assert results.found == {RUN: former}
@@ -126,10 +127,14 @@ def test_a_kind_that_cannot_be_trained_again_here_is_refused(checked):
     assert why == "no seven"
 
 
+def entries(store):
+    return [store.at(item.path.name) for item in items(store.root, "runs")]
+
+
 def make_former(project, *, values=lambda values: values):
     """Give all runs of a project's store the keys of other code; return how many there are."""
     store = Store(project.path / "store")
-    results = list(store.entries())
+    results = entries(store)
     for each in results:
         former = {**each.identity, "code": "c0de"}
         store.put(former, values(each.values), each.provenance)
@@ -150,14 +155,14 @@ def test_a_store_is_taken_over_unless_other_bits_are_trained(trained):
     result = command("rekey")
     assert result.ret == 1
     result.stderr.fnmatch_lines(["line loop Line is not taken over: *gives another result now"])
-    assert [x.identity["code"] for x in Store(store).entries()] == ["c0de"] * runs
+    assert [x.identity["code"] for x in entries(Store(store))] == ["c0de"] * runs
     shutil.rmtree(store)
     (trained.path / "kept").rename(store)
     make_former(trained)
     result = command("rekey")
     assert result.ret == 0, result.stderr.str()
     result.stdout.fnmatch_lines(["line loop Line: 2 trained again: the same bits"])
-    taken = [x for x in Store(store).entries() if x.identity["code"] != "c0de"]
+    taken = [x for x in entries(Store(store)) if x.identity["code"] != "c0de"]
     assert len(taken) == runs
     assert {x.provenance["rekeyed"] for x in taken} == {"at no commit, 2 retrained"}
     assert counts(session(trained)) == (needed, 0)

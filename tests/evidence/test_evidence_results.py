@@ -44,7 +44,7 @@ def results(tmp_path):
 
 def test_a_run_is_found_by_its_arm_and_seed_and_no_other(tmp_path):
     results = results_of(file_of(tmp_path, CODE, line(), line(SEEDS[1])))
-    one, two, three = results.of(RUN.arm, [1, 2, 3])
+    one, two, three = map(results.get, SEEDS)
     assert (one.values, two.values, three) == (values_of(RUN), values_of(SEEDS[1]), None)
     assert results.get(Run(Slope(width=9), 1)) is None
     assert set(results.used) == set(SEEDS[:2])
@@ -149,7 +149,7 @@ def test_a_file_says_which_of_its_seeds_repeat_another(tmp_path, results):
         tmp_path, CODE, line(), line(SEEDS[1]), copied(3, of=1), copied(1, of=1, width=9)
     )
     forged = results_of(path)
-    assert forged.of(RUN.arm, [1, 2, 3]).count(None) == 0
+    assert all(map(forged.get, SEEDS))
     assert forged.get(Run(Slope(width=9), 1)) is not None  # another arm may have the same numbers
     assert forged.repeats() == {SEEDS[2]: SEEDS[0]}
     said = forged.lines()[1]
@@ -164,7 +164,7 @@ def test_what_no_seed_changes_may_repeat(tmp_path, monkeypatch):
     for packed, exact, repeats in ((lines, False, 2), (lines, True, 0), (without, False, 0)):
         monkeypatch.setattr(Slope, "metrics", {"slope": Metric("identity", exact=exact)})
         results = results_of(file_of(tmp_path, CODE, *packed))
-        results.of(RUN.arm, [1, 2, 3])
+        assert all(map(results.get, SEEDS))
         assert len(results.repeats()) == repeats
 
 

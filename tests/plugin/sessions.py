@@ -3,7 +3,6 @@
 import re
 from typing import ClassVar
 
-from repro.arm import Run
 from repro.runs.results import RunsMissing
 from repro.store import Result
 
@@ -36,9 +35,6 @@ class Made:
         self.looked_up += 1
         values = self.values(run)
         return values and Result("0" * 64, self.identity, values, {"machine": "here"})
-
-    def of(self, arm, seeds):
-        return [self.get(Run(arm, seed)) for seed in seeds]
 
 
 def run(project, *arguments):

@@ -101,17 +101,6 @@ def test_weights_lie_beside_the_result_and_are_checked(store, reports):
     assert store.get(plain) is None
 
 
-def test_entries_are_all_runs_by_key(store, reports):
-    for seed in range(6):
-        store.put({"seed": seed}, {"seed": seed}, {})
-    (folder_of(store, {"seed": 3}) / "result.json").write_text("{}")
-    (store.root / "runs" / ".DS_Store").write_text("a file manager's")
-    results = list(store.entries())
-    assert sorted(result.values["seed"] for result in results) == [*range(3), *range(4, 6)]
-    assert [result.key for result in results] == sorted(result.key for result in results)
-    assert len(reports) == 1
-
-
 def test_a_store_that_was_given_no_report_warns(tmp_path):
     store = Store(tmp_path)
     store.put(IDENTITY, VALUES, PROVENANCE)
@@ -140,7 +129,6 @@ def test_a_read_only_store_can_be_read_and_says_that_it_cannot_be_written():
         Path(folder).chmod(0o755)
         store = Store(Path(folder) / "store")
         store.put(IDENTITY, VALUES, PROVENANCE)
-        (store.root / "locks" / "of a killed process").write_text("")
         folders = [store.root, *(path for path in store.root.rglob("*") if path.is_dir())]
         for path in folders:
             path.chmod(0o555)
@@ -195,13 +183,3 @@ def test_what_a_killed_writer_left_is_swept_once_it_is_old(store):
     os.utime(old, (0, 0))
     Store(store.root)
     assert list((store.root / "tmp").iterdir()) == [young]
-
-
-def test_runs_under_keys_of_an_earlier_form_are_counted_until_they_are_taken_over(tmp_path):
-    store = Store(tmp_path)
-    store.put(IDENTITY, VALUES, PROVENANCE)
-    assert Store(tmp_path).runs_of_former_keys == 0
-    (tmp_path / "keys").unlink()  # as an earlier version leaves a store
-    assert [Store(tmp_path).runs_of_former_keys for _ in range(2)] == [1, 1]
-    store.has_keys_of_today()
-    assert Store(tmp_path).runs_of_former_keys == 0

@@ -36,15 +36,6 @@ def test_a_wait_that_is_too_long_says_who_is_waited_for(locks):
         locks.lock("run", timeout=0.01)
 
 
-def test_lock_files_of_killed_holders_alone_are_swept_when_a_store_is_opened(tmp_path):
-    locks = Store(tmp_path).locks
-    (locks.folder / "of a killed process").write_text("")
-    with locks.lock("held"):
-        Store(tmp_path)
-        assert [path.name for path in locks.folder.iterdir()] == ["held"]
-        assert locks.try_lock("held") is None
-
-
 def test_a_removed_lock_file_does_not_count_as_held(locks, monkeypatch):
     first = locks.lock("run")
     really_open = os.open
