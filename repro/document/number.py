@@ -15,7 +15,7 @@ import operator
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from decimal import Context, Decimal
+from decimal import Context, Decimal, DecimalException
 from fractions import Fraction
 from itertools import product
 from typing import NamedTuple, TypeAlias
@@ -71,6 +71,10 @@ class Number(ABC):
         except ZeroDivisionError as error:
             raise ValueError(
                 f"{self.text} divides by what may be zero: claim a formula that does not."
+            ) from error
+        except DecimalException as error:
+            raise ValueError(
+                f"{self.text} has no value at an end of what was rounded: claim it otherwise."
             ) from error
         if not min(ends) <= middle <= max(ends):
             raise ValueError(

@@ -60,4 +60,4 @@ def write(chosen: argparse.Namespace) -> int:
 
 def _filled_in(text: str, name: str) -> str:
     kind = "".join(part.capitalize() for part in name.split("_"))
-    return text.replace("NAME", name).replace("KIND", kind).replace("dot_", ".")
+    return text.replace("dot_", ".").replace("NAME", name).replace("KIND", kind)

@@ -90,8 +90,8 @@ class Gate:
         except TrainingFailed as failed:
             raised = failed
         entry = self._entry(item, gathered.profile_name, gathered.data)
-        seeds, looks = self._profile.looks[-1], _looks(mark_of(item), gathered)
-        found = verdict(raised, gathered, entry, compared.with_ledger, seeds=seeds, looks=looks)
+        looks = _looks(mark_of(item), gathered)
+        found = verdict(raised, gathered, entry, compared.with_ledger, looks=looks)
         if found.outcome is None:
             if found.error:
                 fail(report, shown_lines(found.error))

@@ -71,13 +71,12 @@ def verdict(
     entry: Entry | None,
     with_ledger: Sequence[LedgerComparison] = (),
     *,
-    seeds: int = 0,
     looks: Sequence[int] = (),
 ) -> Verdict:
     """Return the verdict of a claim from the end of its test, its findings and the ledger's entry.
 
-    `with_ledger` compares its findings with the accepted ones. `seeds` is the largest number of
-    seeds of an arm, and `looks` are the claim's own looks, if it declares any.
+    `with_ledger` compares its findings with the accepted ones. `looks` are the claim's own looks,
+    if it declares any.
 
     >>> verdict(None, trials, None).outcome
     <Outcome.REPRODUCED: 'reproduced'>
@@ -95,9 +94,7 @@ def verdict(
     outcome = Outcome.REPRODUCED if raised is None else _failing(gathered)[0].outcome
     if again := looked_again(entry, gathered):
         return Verdict(Outcome.NOT_RUN, why=again, reason=Reason.HERE)
-    kind, change = _agreement(outcome, gathered, with_ledger, seeds, looks) or _change(
-        entry, outcome
-    )
+    kind, change = _agreement(outcome, gathered, with_ledger, looks) or _change(entry, outcome)
     is_smaller = outcome is Outcome.REPRODUCED and any(each.is_reported for each in with_ledger)
     if is_smaller:
         kind, change = Change.SMALLER, "smaller than it was"
@@ -149,7 +146,6 @@ def _agreement(
     outcome: Outcome,
     gathered: Gathered,
     with_ledger: Sequence[LedgerComparison],
-    seeds: int,
     looks: Sequence[int],
 ) -> tuple[Change, str] | None:
     """Return how an open claim agrees with its reproduced entry in the ledger; None if it does not.
@@ -163,7 +159,8 @@ def _agreement(
     if outcome is not Outcome.INCONCLUSIVE or is_smaller or not still_open:
         return None
     least = min(still_open, key=lambda each: each.chance)
-    usual = PROFILES.get(gathered.profile_name)
+    usual, design = PROFILES.get(gathered.profile_name), gathered.design
+    seeds = design.looks[-1] if design else 0  # with a seed budget or --gate fewer than declared
     is_short = usual is not None and seeds < (looks or usual.looks)[-1]
     kind = Change.SHORT if is_short else Change.OPEN
     where = f"open at {seeds} seeds" if is_short else "open here"

@@ -117,7 +117,7 @@ def _largest(
     sources = [group for group in groups if group[0] not in MANY.values()]
     ours = groups[len(sources) :]
     by_size = sorted(sources, key=lambda group: -len(group[1]))
-    room = most - len(ours) - 1
+    room = max(0, most - len(ours) - 1)
     kept, others = by_size[:room], by_size[room:]
     together = [record for _, group in others for record in group]
     return [*sorted(kept), (f"{len(others)} {'other ' * bool(kept)}sources", together), *ours]

@@ -127,7 +127,8 @@ def _of_claim(
 ) -> Comparison:
     """Return the deciding comparison of a claim, with the documented number or else the bound."""
     shift = _fixed_side(finding, effect) or 0.0
-    low, middle, high = (shift + (x or 0.0) for x in (effect.low, _point(effect), effect.high))
+    ends = (effect.low, _point(effect), effect.high)
+    low, middle, high = (None if end is None else shift + end for end in ends)
     documented = finding.documented if effect.kind != "spread" else None
     return Comparison(
         name=record.claim.partition("/")[2].replace("_", " "),

@@ -32,7 +32,7 @@ ONE: dict[Kind, str] = {
 }
 MANY: dict[Kind, str] = {
     "source": "the sources' claims",
-    "repository": "the sources' repositories",
+    "repository": "repositories",
     "question": "our questions",
     "control": "our controls",
 }

@@ -35,8 +35,9 @@ class Profile:
         if budget is None:
             return self
         looks = tuple(n for n in self.looks if n < budget)
+        looks = (*looks, budget) if budget < self.looks[-1] else self.looks
         reference = min(self.reference, budget)
-        return replace(self, looks=(*looks, budget), reference=reference, budget=budget)
+        return replace(self, looks=looks, reference=reference, budget=budget)
 
 
 MOST_SEEDS = 10_000
@@ -54,8 +55,8 @@ PROFILES = {
 def profile_named(name: str, *, budget: int | None = None) -> Profile:
     """Return the profile of that name with at most `budget` seeds; raises ValueError.
 
-    >>> profile_named("ci", budget=5).looks
-    (5,)
+    >>> profile_named("ci", budget=6).looks, profile_named("ci", budget=30).looks
+    ((5, 6), (5, 8, 12, 20))
     """
     if name not in PROFILES:
         raise ValueError(f"There is no profile {name!r}; choose one of {', '.join(PROFILES)}.")

@@ -16,6 +16,7 @@ from repro.document import (
     percent_drop,
     perplexity,
     printed,
+    root,
 )
 from repro.judge import Outcome
 
@@ -104,6 +105,8 @@ def test_what_is_no_printed_number_or_has_no_ends_is_refused():
         *((1 / printed(zero) / (1 / printed("0")), "by what may be zero|is not monotone")
           for zero in ("0%", "0.0%", "0.4%")),
         (total, "has 13 rounded inputs"),
+        (root("0.0"), "has no value at an end"),
+        (perplexity("9" * 30), "has no value at an end"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=match):
             formula.interval()

@@ -20,11 +20,11 @@ def test_a_new_project_runs(pytester, monkeypatch, kind):
     monkeypatch.setenv("PYTHONPATH", str(CHECKOUT))
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("PYTEST_PLUGINS", "repro.plugin.plugin,xdist.plugin")
-    assert main(["new", "first_try", "--kind", kind]) == 0
-    os.chdir(pytester.path / "first_try")
+    assert main(["new", "dot_try", "--kind", kind]) == 0
+    os.chdir(pytester.path / "dot_try")
     result = pytester.runpytest_subprocess("--update-ledger")
     result.assert_outcomes(passed=1)
-    entries = tomllib.loads(Path("ledger/test_first_try.toml").read_text())["claim"]
+    entries = tomllib.loads(Path("ledger/test_dot_try.toml").read_text())["claim"]
     assert [entry["verdict"] for entry in entries] == ["reproduced"]
     again = pytester.runpytest_subprocess("--gate")
     again.assert_outcomes(passed=1)

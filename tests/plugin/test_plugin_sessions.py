@@ -36,13 +36,6 @@ def test_the_plan_trains_nothing_and_needs_no_workers(project):
     assert not list((project.path / "store" / "runs").rglob("result.json"))
 
 
-def test_runs_under_keys_of_an_earlier_version_are_told_by_their_number(project):
-    run(project)
-    (project.path / "store" / "keys").unlink()
-    shown = run(project).stdout.str()
-    assert shown.count("32 runs in ") == shown.count("python -m repro rekey") == 1
-
-
 def test_stores_in_the_project_are_not_searched_for_tests(project, monkeypatch):
     store = project.path / "store"
     run(project)

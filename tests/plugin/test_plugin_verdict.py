@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from repro.arm import Needs, Untestable
-from repro.judge import Beyond, Excess, LedgerComparison, OneLook, Outcome, Standing
+from repro.judge import Beyond, Design, Excess, LedgerComparison, OneLook, Outcome, Standing
 from repro.ledger import Change, Entry
 from repro.plugin.verdict import NOTHING_JUDGED, contradiction, verdict
 from repro.report.record import Reason
@@ -107,13 +107,14 @@ def test_a_claim_that_is_open_agrees_with_a_ledger_where_it_was_reproduced():
     as_it_was = held(Standing.AS_IT_WAS)
     doubtful = held(Standing.IN_DOUBT, seeds=30, chance=0.01)
 
-    def given(*held_now, seeds=20, raised=None, outcome=OPEN, looks=()):
-        end = raised or AssertionError()
-        return verdict(end, found(outcome), KNOWN, held_now, seeds=seeds, looks=looks)
+    def given(*held_now, seeds=20, outcome=OPEN, looks=()):
+        gathered = found(outcome, design=Design(looks=(seeds,)))
+        return verdict(AssertionError(), gathered, KNOWN, held_now, looks=looks)
 
     assert given(as_it_was).agrees
     assert given(as_it_was).change_kind is Change.OPEN
     assert given(as_it_was, seeds=30, looks=(5, 12, 40)).change_kind is Change.SHORT
+    assert given(as_it_was, seeds=40, looks=(5, 12, 40)).change_kind is Change.OPEN
     assert given(as_it_was, seeds=12, looks=(5, 12)).change_kind is Change.OPEN
     assert given(as_it_was, seeds=5).change_kind is Change.SHORT
     assert given(as_it_was).change == "open here, no smaller than it was"

@@ -90,7 +90,7 @@ def test_however_much_there_is_to_say_it_is_short():
         claim(n, verdict, source=source, kind=kind, accepted="refuted", text=f"needs {n}",
               change_kind=Change.OTHER, sentence="long " * 99, measured="long " * 99)
         for source in ("000", "001", "002", "003", "004")
-        for kind in ("source", "question", "control")
+        for kind in ("source", "repository", "question", "control")
         for verdict in Outcome
         for n in range(30)
     ]  # fmt: skip
