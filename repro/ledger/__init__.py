@@ -5,8 +5,7 @@ any more. If it was not reproduced before, it is an expected failure, with the f
 reason. The entry of a reproduced claim names the machine, and the distance of each comparison past
 its bound, because another kind of machine gives other values.
 
-Each file of claims has a ledger of its own, in the folder `ledger` beside it. An older
-`ledger.toml` for all claims of a folder is still read, and split when the ledger is next written.
+Each file of claims has a ledger of its own, in the folder `ledger` beside it.
 """
 
 from repro.ledger.entry import (
@@ -19,12 +18,10 @@ from repro.ledger.entry import (
     short_source,
 )
 from repro.ledger.file import (
-    NAME,
     Ledger,
     Ledgers,
     entries_at,
     folders_with_ledgers,
-    leave_one_file,
     ledgers_in,
     locked,
     read_ledgers,
@@ -33,7 +30,6 @@ from repro.ledger.file import (
 
 __all__ = [
     "KINDS",
-    "NAME",
     "VERDICTS",
     "Change",
     "Entry",
@@ -43,7 +39,6 @@ __all__ = [
     "Ledgers",
     "entries_at",
     "folders_with_ledgers",
-    "leave_one_file",
     "ledgers_in",
     "locked",
     "read_ledgers",

@@ -1,14 +1,13 @@
 """The files of ledgers: finds, reads and writes them.
 
-The ledger of the claims in `test_depth.py` is `ledger/test_depth.toml`. An older `ledger.toml`
-beside the claims, with entries of any of them, is read, too.
+The ledger of the claims in `test_depth.py` is `ledger/test_depth.toml`.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -18,11 +17,11 @@ from repro.ledger.entry import Entry, LedgerError, entries_in, text_of
 from repro.store import has_stored_runs
 from repro.text import shown
 
-NAME = "ledger.toml"
-"""The ledger of all claims in a folder, written by earlier versions."""
-
 FOLDER = "ledger"
 """The folder with a ledger for each file of claims."""
+
+_OF_ALL = "ledger.toml"
+"""A ledger of all claims in a folder, as former versions wrote it; it is refused."""
 
 _NOT_LOOKED_INTO = frozenset({"node_modules", "__pycache__"})
 _OF_ENVIRONMENTS = ("pyvenv.cfg", "conda-meta")
@@ -158,18 +157,22 @@ def ledgers_in(folder: Path) -> list[Path]:
     place = folder / FOLDER
     if place.is_symlink() and not place.exists():
         raise LedgerError(f"{place} is a link that leads nowhere: bring back what it led to.")
-    whole = [folder / NAME] if os.path.lexists(folder / NAME) else []
+    if _has_entries(folder / _OF_ALL):
+        raise LedgerError(
+            f"{folder / _OF_ALL} has entries, and is not read: move them into {place}, into one"
+            " file for each file of claims."
+        )
     names = (name for name in _names(place) if name.endswith(".toml") and not name.startswith("."))
     found = sorted(place / name for name in names)
     if is_package(place):
         if any(map(_has_entries, found)):
             raise LedgerError(f"{place} has modules of Python beside ledgers: move them elsewhere.")
-        return whole
+        return []
     named_alike = (place / name for name in _names(place) if name.lower().endswith(".toml"))
     for path in (*sorted(named_alike), *sorted(place.glob("*/*.toml"))):
         if path not in found and not path.name.startswith(".") and _has_entries(path):
             raise LedgerError(f"{path} has entries, and is not read: name it {place}/*.toml.")
-    return [*whole, *found]
+    return found
 
 
 def _has_entries(path: Path) -> bool:
@@ -197,7 +200,7 @@ def folders_with_ledgers(at: Path, *, but: Path | None = None) -> Iterator[Path]
     [PosixPath('claims'), PosixPath('claims/documents')]
     """
     for folder, below, files in os.walk(at):
-        if not {NAME, FOLDER}.isdisjoint([*files, *below]):
+        if not {_OF_ALL, FOLDER}.isdisjoint([*files, *below]):
             yield Path(folder)
         below[:] = sorted(
             x
@@ -232,8 +235,7 @@ def read_ledgers(place: Path) -> list[Ledger]:
     if place.is_dir():
         paths = ledgers_in(place)
     else:
-        own = (place.parent / NAME, ledger_of(place))
-        paths = [path for path in ledgers_in(place.parent) if path in own]
+        paths = [path for path in ledgers_in(place.parent) if path == ledger_of(place)]
     ledgers = [Ledger.read(path) for path in paths]
     _claims_by_ledger(ledgers)
     return ledgers
@@ -265,21 +267,11 @@ class Ledgers:
 
     def __init__(self) -> None:
         self._at = cache(Ledger.read)
-        self._of = cache(self._with_older)
         self._claims_in = cache(lambda folder: _claims_by_ledger(read_ledgers(folder)))
 
     def of(self, file: Path) -> Ledger:
-        """Return the ledger of the claims in a file; raises LedgerError.
-
-        It includes the entries of an older `ledger.toml`, some of which belong to other files.
-        """
-        return self._of(file)
-
-    def _with_older(self, file: Path) -> Ledger:
-        own, older = self._at(ledger_of(file)), self._at(file.parent / NAME)
-        if not older.entries:
-            return own
-        return Ledger(own.path, [*older.entries.values(), *own.entries.values()])
+        """Return the ledger of the claims in a file; raises LedgerError."""
+        return self._at(ledger_of(file))
 
     def require_in_place(self, claim: str, file: Path) -> None:
         """Raise LedgerError where the entries of a claim are in the ledger of another file.
@@ -326,22 +318,3 @@ def locked(folders: Iterable[Path]) -> Iterator[None]:
                 stack.callback(os.close, descriptor)
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
-
-
-def leave_one_file(folder: Path, files: Mapping[str, Path]) -> None:
-    """Move the entries of these claims from a folder's `ledger.toml` to the ledgers of their files.
-
-    Other entries stay in it; without any it is removed. Raises LedgerError.
-
-    >>> leave_one_file(Path("claims"), {"004/bp_climbs[d256]": Path("claims/test_depth_ladder.py")})
-    """
-    whole = Ledger.read(folder / NAME)
-    of_ledger: dict[Path, list[Entry]] = {}
-    for entry in whole.entries.values():
-        if entry.claim in files:
-            of_ledger.setdefault(ledger_of(files[entry.claim]), []).append(entry)
-    ledgers = [Ledger.read(path) for path in of_ledger]
-    for ledger, entries in zip(ledgers, of_ledger.values(), strict=True):
-        ledger.add(entries)
-    write_ledgers(ledgers)
-    whole.forget(files.keys())

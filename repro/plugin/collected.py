@@ -136,14 +136,6 @@ class Collected:
     def pytest_configure_node(self, node: Any) -> None:
         node.workerinput[_CHOOSING] = self._choosing
 
-    def files(self) -> dict[Path, dict[str, Path]]:
-        """Return the file of each collected claim, by the folder of the file."""
-        files: dict[Path, dict[str, Path]] = {}
-        for seen in self.claims.values():
-            if seen.claim:
-                files.setdefault(Path(seen.file).parent, {})[seen.claim] = Path(seen.file)
-        return files
-
     def _leaves_out_what_passed(self, items: list[pytest.Item]) -> bool:
         """Return whether tests are left out since others failed last: one of these is there."""
         cache, option_of = getattr(self._config, "cache", None), self._config.getoption

@@ -23,7 +23,6 @@ from pathlib import Path
 
 import pytest
 
-from repro.ledger import NAME as OLDER
 from repro.ledger import Entry, Ledger, LedgerError, locked, read_ledgers
 from repro.plugin import workers
 from repro.plugin.collected import OTHERWISE, SELECTED, Collected, Seen
@@ -151,22 +150,15 @@ class Completeness:
 
         The command line has left the file out. With `--update-ledger`, it may also skip itself.
         """
-        is_older = ledger.path.name == OLDER
-        files = sorted(folder.glob("*.py")) if is_older else [folder / f"{ledger.path.stem}.py"]
-        if not is_older and self._is_ignored(files[0]):
+        file, test = folder / f"{ledger.path.stem}.py", _test_of(claim)
+        if self._is_ignored(file):
             return True
-        files = [file for file in files if _has_test(file, _test_of(claim))]
-        if any(map(self._is_left_out, files)):
-            return True
-        has_cases = any(_test_of(seen.claim) == _test_of(claim) for seen in here)
-        return bool(option(self._config, "update-ledger") and files and not has_cases)
-
-    def _is_left_out(self, file: Path) -> bool:
-        """Return whether the command line leaves out a file."""
-        is_named = not self._collected.paths.isdisjoint((file, *file.parents))
-        return bool(self._by_hand.file_or_dir and not is_named) or self._is_ignored(file)
+        has_cases = any(_test_of(seen.claim) == test for seen in here)
+        updates = bool(option(self._config, "update-ledger"))
+        return updates and not has_cases and _has_test(file, test)
 
     def _is_ignored(self, file: Path) -> bool:
+        """Return whether the command line ignores a file."""
         start, places = self._config.invocation_params.dir, list(map(str, (file, *file.parents)))
         paths = [os.path.abspath(start / path) for path in self._by_hand.ignore or ()]
         globs = [os.path.abspath(start / path) for path in self._by_hand.ignore_glob or ()]
@@ -249,7 +241,7 @@ def _renamed(gone: list[str], ledger: Ledger, here: list[Seen]) -> list[str]:
 def _forget(path: Path, claims: list[str]) -> None:
     """Remove the entries of claims from a ledger, under the ledger's lock."""
     try:
-        with locked([path.parent if path.name == OLDER else path.parent.parent]):
+        with locked([path.parent.parent]):
             Ledger.read(path).forget(claims)
     except LedgerError as error:
         raise pytest.UsageError(str(error)) from error

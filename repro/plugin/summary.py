@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,16 +17,13 @@ from repro.core.device import machine
 from repro.evidence.results import EvidenceResults
 from repro.judge import Outcome
 from repro.ledger import (
-    NAME,
     Change,
     Entry,
     Ledger,
     LedgerError,
-    leave_one_file,
     locked,
     write_ledgers,
 )
-from repro.plugin import collected
 from repro.plugin.claims import claim_id, mark_of
 from repro.plugin.command_line import option
 from repro.plugin.display import MARKUP
@@ -149,8 +146,7 @@ def _write_verdicts(
         )
     if option(config, "update-ledger"):
         accepted = [record for record in records if _is_acceptable(record)]
-        files = config.pluginmanager.getplugin(collected.NAME).files()
-        removed = _update(accepted, files, profile=option(config, "profile"))
+        removed = _update(accepted, profile=option(config, "profile"))
         changed = sum(bool(record.change) for record in accepted)
         terminal.write_line(f"the ledger was updated: {counted(changed, 'verdict')} changed")
         for entry in removed:
@@ -243,23 +239,17 @@ def _is_acceptable(record: ClaimRecord) -> bool:
     return record.verdict is not Outcome.NOT_RUN and record.change_kind is not Change.SHORT
 
 
-def _update(
-    records: list[ClaimRecord], files: Mapping[Path, Mapping[str, Path]], *, profile: str
-) -> list[Entry]:
-    """Write the accepted verdicts into the ledgers; `files` are the files of the claims.
+def _update(records: list[ClaimRecord], *, profile: str) -> list[Entry]:
+    """Write the accepted verdicts into the ledgers.
 
-    A former `ledger.toml` is split. Returns the entries that were removed because their claims are
-    about other data now.
+    Returns the entries that were removed because their claims are about other data now.
     """
     removed: list[Entry] = []
     by_ledger: dict[str, list[Entry]] = {}
     for record in records:
         by_ledger.setdefault(record.ledger, []).append(_entry(record))
     try:
-        with locked([*files, *(Path(path).parent.parent for path in by_ledger)]):
-            for folder, of_claims in files.items():
-                if (folder / NAME).exists():
-                    leave_one_file(folder, of_claims)
+        with locked(Path(path).parent.parent for path in by_ledger):
             ledgers = [Ledger.read(Path(path)) for path in by_ledger]
             for ledger, entries in zip(ledgers, by_ledger.values(), strict=True):
                 for now in entries:

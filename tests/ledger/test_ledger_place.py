@@ -1,4 +1,4 @@
-"""The places of ledgers: one for each file of claims, and an older one for all of a folder."""
+"""The places of ledgers: one for each file of claims."""
 
 import re
 
@@ -10,10 +10,9 @@ from repro.ledger import (
     LedgerError,
     Ledgers,
     entries_at,
-    leave_one_file,
     read_ledgers,
 )
-from repro.ledger.file import folders_with_ledgers, ledger_of, ledgers_in
+from repro.ledger.file import folders_with_ledgers, ledgers_in
 from repro.store import Store
 
 
@@ -26,29 +25,15 @@ def write(path, *claims):
     Ledger(path, []).accept(map(entry, claims))
 
 
-def test_each_file_of_claims_has_a_ledger_and_an_older_one_is_read_too(tmp_path):
+def test_each_file_of_claims_has_a_ledger_and_one_for_all_is_refused(tmp_path):
     assert ledgers_in(tmp_path) == []
-    file, own, older = (tmp_path / x for x in ("test_a.py", "ledger/test_a.toml", "ledger.toml"))
-    assert ledger_of(file) == own
-    write(older, "900/a", "900/b")
+    file, own, of_all = (tmp_path / x for x in ("test_a.py", "ledger/test_a.toml", "ledger.toml"))
     write(own, "900/c")
-    assert ledgers_in(tmp_path) == [older, own]
-    ledger = Ledgers().of(file)
-    assert ledger.path == own
-    assert sorted(entry.claim for entry in ledger.entries.values()) == ["900/a", "900/b", "900/c"]
-    assert [each.path for each in read_ledgers(file)] == [older, own]
-
-
-def test_the_entries_of_known_claims_leave_an_older_ledger(tmp_path):
-    older, own = tmp_path / "ledger.toml", tmp_path / "ledger" / "test_a.toml"
-    write(older, "900/a", "900/b")
-    write(own, "900/c")
-    leave_one_file(tmp_path, {"900/a": tmp_path / "test_a.py"})
-    assert [each.claim for each in entries_at(own)] == ["900/a", "900/c"]
-    assert [each.claim for each in entries_at(older)] == ["900/b"]
-    leave_one_file(tmp_path, {"900/b": tmp_path / "test_b.py"})
-    assert not older.exists()
-    assert [each.claim for each in entries_at(own.parent)] == ["900/a", "900/c", "900/b"]
+    assert [each.path for each in read_ledgers(file)] == [Ledgers().of(file).path] == [own]
+    write(of_all, "900/a", "900/b")
+    assert list(folders_with_ledgers(tmp_path)) == [tmp_path]
+    with pytest.raises(LedgerError, match=r"/ledger\.toml has entries, and is not read: move them"):
+        read_ledgers(file)
 
 
 def test_a_package_is_no_ledger_nor_what_editors_and_merges_leave(tmp_path):
@@ -57,12 +42,11 @@ def test_a_package_is_no_ledger_nor_what_editors_and_merges_leave(tmp_path):
     for name in ("test_a.toml.orig", ".#test_b.toml", "README.md"):
         (folder / name).write_text("<<<<<<<")
     assert ledgers_in(tmp_path) == [folder / "test_a.toml"]
-    older, package = tmp_path / "older" / "ledger.toml", tmp_path / "older" / "ledger"
-    write(older, "900/a")
-    package.mkdir()
+    package = tmp_path / "other" / "ledger"
+    package.mkdir(parents=True)
     for name in ("__init__.py", "settings.toml"):
         (package / name).touch()
-    assert ledgers_in(older.parent) == [older]
+    assert ledgers_in(package.parent) == []
     with pytest.raises(LedgerError, match="has modules of Python, so no ledger can be there"):
         write(package / "test_a.toml", "900/a")
 
@@ -74,7 +58,7 @@ def test_folders_that_pytest_does_not_walk_and_stored_runs_have_no_ledgers(tmp_p
     read = [tmp_path / name for name in ("claims", "claims/more", "other/runs")]
     unread = [tmp_path / name for name in (".venv", "venv", "claims/store")]
     for folder in (*read, *unread, run):
-        write(folder / "ledger.toml", "900/a")
+        write(folder / "ledger" / "test_a.toml", "900/a")
     (tmp_path / "venv" / "pyvenv.cfg").touch()
     found = folders_with_ledgers(tmp_path, but=tmp_path / "claims" / "store")
     assert list(found) == read
