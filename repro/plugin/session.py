@@ -47,7 +47,14 @@ from repro.plugin.plot import Plot
 from repro.plugin.trials import Trials
 from repro.plugin.turns import SECONDS_OF_A_WAIT, Turns
 from repro.plugin.verdict import LEFT_OUT, SAID_IN_FULL, Gathered
-from repro.plugin.workers import Notes, is_debugged, noted, notes_of, trainers_of
+from repro.plugin.workers import (
+    Notes,
+    end_session,
+    is_debugged,
+    noted,
+    notes_of,
+    trainers_of,
+)
 from repro.recorded.results import WithRecorded
 from repro.report.plan_text import plan_line
 from repro.runs.plan import Plan
@@ -68,6 +75,8 @@ class ClaimSession:
         try:
             return cls(session, items)
         except (ValueError, StoreError, EvidenceError) as error:
+            if notes_of(session.config) is not None:
+                end_session(session.config, error)
             raise pytest.UsageError(str(error)) from error
 
     def __init__(self, session: pytest.Session, items: Sequence[pytest.Item]) -> None:
@@ -236,7 +245,7 @@ class ClaimSession:
         try:
             self.training.advance(self.plan, seconds=seconds)
         except TrainingStopped as stopped:
-            self._stop_because(stopped)
+            end_session(self.config, stopped)
 
     def _train_now(self, runs: Sequence[Run]) -> None:
         """Train these runs now, while the claim's test waits for them."""
@@ -254,15 +263,7 @@ class ClaimSession:
                 while plan.take_ready() is None:
                     self.training.advance(plan, seconds=SECONDS_OF_A_WAIT)
         except TrainingStopped as stopped:
-            self._stop_because(stopped)
-
-    def _stop_because(self, stopped: TrainingStopped) -> None:
-        """End the session; in a worker of xdist, whose exit shows no reason, fail each claim."""
-        if not hasattr(self.config, "workerinput"):
-            pytest.exit(str(stopped), pytest.ExitCode.INTERRUPTED)
-        assert isinstance(self.results, Results)
-        self.results.stopped_because = str(stopped)
-        self.plan.look(self.plan.missing)
+            end_session(self.config, stopped)
 
     def _announce_plan(self, training: Training) -> None:
         """Say once what will be trained, and how long it will take."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-from repro.plugin.workers import noted
+from repro.plugin.workers import end_session, keeps_order, noted
 from repro.runs.plan import Plan
 from repro.store import StoreError
 
@@ -31,8 +31,7 @@ class Turns:
     ) -> None:
         self._config, self._plan, self._train = config, plan, train
         self._places: set[pytest.Item | None] = set(places)
-        # --stepwise skips, the next time, all tests that were collected before the failed one
-        self._in_order = bool(config.getoption("stepwise", False))
+        self._in_order = keeps_order(config)
         self._passed_over: set[pytest.Item] = set()
         """The claims that could be judged before their turn; used where pytest's order is kept."""
 
@@ -62,7 +61,7 @@ class Turns:
             protocol(item=chosen, nextitem=following)
 
     def _awaited(self, item: pytest.Item) -> pytest.Item:
-        """Train until a claim has all its runs, and return it; with --stepwise, this claim."""
+        """Train until a claim has all its runs, and return it; in pytest's order, this claim."""
         if not self._in_order:
             return self._next()
         while item not in self._passed_over:
@@ -76,5 +75,5 @@ class Turns:
                 assert self._plan.missing, "there are as many claims as places for them"
                 self._train(SECONDS_OF_A_WAIT)
         except StoreError as error:
-            pytest.exit(str(error), pytest.ExitCode.INTERRUPTED)
+            end_session(self._config, error)
         return item

@@ -16,7 +16,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -32,6 +32,7 @@ NAME = "repro-workers"
 """The name of `Workers` among pytest's plugins."""
 
 FOLDER, PROFILE, TRAINERS = "repro-folder", "repro-profile", "repro-trainers"
+IN_ORDER = "repro-in-order"
 """Keys of `workerinput`, which the controller sends to its workers."""
 
 
@@ -46,7 +47,8 @@ class Notes:
         """Write a note as JSON; it replaces an older one with the same name.
 
         `claims` has the node ids of claims and figures, `done` the tests that a replacement of a
-        crashed worker need not run, and `seen` the claims that `Collected` has noted.
+        crashed worker need not run, `seen` the claims that `Collected` has noted, and `ended` the
+        sentence with which a worker ends the session.
         """
         write_beside(self._folder / f"{name}.json", json.dumps(content))
 
@@ -137,6 +139,23 @@ def trainers_of(config: pytest.Config) -> int | None:
     return named
 
 
+def end_session(config: pytest.Config, why: object) -> NoReturn:
+    """End the session with a sentence; a worker leaves it to the controller, which can show it."""
+    if (notes := notes_of(config)) is not None:
+        notes.leave("ended", str(why))
+    pytest.exit(str(why), pytest.ExitCode.INTERRUPTED)
+
+
+def keeps_order(config: pytest.Config) -> bool:
+    """Return whether claims are run in pytest's order, though others could be judged sooner.
+
+    With another `--dist` a worker knows all claims, and runs its own. --stepwise skips, the next
+    time, all tests that were collected before the one that failed.
+    """
+    of_worker = getattr(config, "workerinput", {})
+    return bool(of_worker.get(IN_ORDER) or config.getoption("stepwise", False))
+
+
 def is_debugged(config: pytest.Config) -> bool:
     """Return whether the user wants to see the output of training, or to debug it: -s, --pdb."""
     given = config.getoption
@@ -166,6 +185,7 @@ class Workers:
         node.workerinput[FOLDER] = str(self._folder)
         node.workerinput[PROFILE] = option(self._config, "profile")
         node.workerinput[TRAINERS] = 1 if alone else processes
+        node.workerinput[IN_ORDER] = alone
 
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:
         """Send all claims to one worker, unless the user chose another `--dist`."""
@@ -174,6 +194,12 @@ class Workers:
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         self._finished.add(nodeid)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self) -> None:
+        """End the session with the sentence of a worker that could not go on."""
+        if why := self.notes.left("ended"):
+            pytest.exit(why, pytest.ExitCode.INTERRUPTED)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport) -> None:

@@ -72,8 +72,6 @@ class Results:
         self._store, self._device = store, device
         self.failures: dict[Run, TrainingFailed] = {}
         """The reasons why runs could not be trained in this session."""
-        self.stopped_because: str | None = None
-        """The reason why the session has stopped training, if it has."""
         self._read: dict[Run, Result] = {}
         self._keys: dict[Run, str] = {}
         self._sound: set[Arm] = set()
@@ -106,10 +104,7 @@ class Results:
 
     def failed(self, run: Run) -> TrainingFailed | None:
         """Return why a run could not be trained; None if it was trained, or not yet tried."""
-        failed = self.failures.get(run)
-        if failed is None and self.stopped_because is not None and self.get(run) is None:
-            return TrainingFailed(self.stopped_because)
-        return failed
+        return self.failures.get(run)
 
     def require_sound(self, arm: Arm) -> None:
         """Compute all that planning needs of an arm, so that its errors are raised here.
@@ -127,7 +122,7 @@ class Results:
 
     def is_done(self, run: Run) -> bool:
         """Return whether a run is over: it is stored, or it has failed."""
-        return self.stopped_because is not None or run in self.failures or self.get(run) is not None
+        return run in self.failures or self.get(run) is not None
 
     def key(self, run: Run) -> str:
         """Return the key of a run."""

@@ -49,6 +49,12 @@ def test_each_file_of_claims_gets_a_ledger_and_the_gate_holds_both(split):
     run(split).assert_outcomes(passed=3, xfailed=2, skipped=1)
 
 
+def test_where_workers_share_claims_in_another_way_each_judges_its_own(split):
+    result = run_apart(split, "-n", "2", "--dist", "loadfile")
+    result.assert_outcomes(passed=3, failed=2, skipped=1)
+    result.stdout.no_fnmatch_line("*never judged*")
+
+
 LOOKS = MORE.replace('source="901, Text"', 'source="901, Text", looks={"ci": (3, 6)}', 1)
 
 

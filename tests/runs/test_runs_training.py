@@ -123,17 +123,6 @@ def test_a_store_that_fails_stops_training_with_its_sentence(tmp_path):
         work.training.advance(plan, seconds=0.0)
 
 
-def test_once_training_has_stopped_whatever_is_missing_has_failed(tmp_path):
-    work, plan = session(tmp_path, FakePool(), RUNS)
-    plan.read_all()
-    work.store.put(work.results.identity(RUNS[0]), {"steps": 1}, {})
-    work.results.stopped_because = "The cluster is lost."
-    plan.look(plan.missing)
-    assert plan.take_ready() == 0
-    failed = [str(work.results.failed(run)) for run in RUNS]
-    assert failed == ["None", *["The cluster is lost."] * 2]
-
-
 def test_what_was_under_way_when_it_stopped_is_free_for_others(tmp_path):
     def interrupted(batch):
         raise KeyboardInterrupt
