@@ -26,6 +26,7 @@ from repro.backends.cluster import SlurmSettings, device_of_nodes
 from repro.backends.files import StoreFiles
 from repro.backends.places import cores_of, devices_of, numbered_accelerators
 from repro.backends.trainer import train_here
+from repro.own.training_run import FILES
 from repro.runs.pool import Batch, Event, Failed, Job, Pool, Stored, TrainingStopped
 from repro.store import Store
 
@@ -226,7 +227,9 @@ class BatchJob:
     def _has_kept_something(self) -> bool:
         store = Store(self.root)
         return any(
-            store.measured(key) or store.checkpoints.load(key) or any(store.folder(key).iterdir())
+            store.measured(key)
+            or store.checkpoints.load(key)
+            or any(path.is_file() for path in (store.folder(key) / FILES).rglob("*"))
             for key in self.batch.keys.values()
         )
 

@@ -29,7 +29,7 @@ from repro.data.files import is_readable
 from repro.evidence.file import Record
 from repro.evidence.results import EvidenceResults
 from repro.own.training_run import Files
-from repro.runs.identity import name_of, packages_of
+from repro.runs.identity import engine_of, name_of, packages_of
 from repro.runs.pool import Failed, Trained
 from repro.runs.provenance import provenance
 
@@ -201,7 +201,10 @@ def audit(frame: Frame, *, draws: int, seconds: float, seed: int) -> Iterator[Ch
     >>> for checked in audit(frame, draws=29, seconds=300, seed=1):
     ...     print(checked.run.seed, checked.finding)
     """
-    engines = {run: each.result.provenance["engine"] for run, each in frame.records.items()}
+    engines = {
+        run: each.result.provenance.get("engine") or engine_of(run.arm, device=frame.device)
+        for run, each in frame.records.items()
+    }
     again, began = Again(engines, device=frame.device), time.monotonic()
     order = list(frame.drawable)
     random.Random(seed).shuffle(order)

@@ -159,11 +159,12 @@ READERS: dict[str, Callable[[Path], Placed]] = {
 
 
 def _melted(rows: Sequence[Row], pattern: Pattern, metrics: Sequence[str]) -> list[Row]:
-    found = {name: fields for name in rows[0].cells if (fields := pattern.fields_of(name))}
+    names = dict.fromkeys(name for row in rows for name in row.cells)
+    found = {name: fields for name in names if (fields := pattern.fields_of(name))}
     if not found:
         raise RecordedError(
             f"No column of {rows[0].file.name} is of the form {pattern.text!r}; it has"
-            f" {', '.join(rows[0].cells)}."
+            f" {', '.join(names)}."
         )
     if "metric" not in pattern.names and len(metrics) != 1:
         raise RecordedError(
@@ -175,6 +176,8 @@ def _melted(rows: Sequence[Row], pattern: Pattern, metrics: Sequence[str]) -> li
         others = {name: cell for name, cell in row.cells.items() if name not in found}
         together: dict[tuple[tuple[str, str], ...], dict[str, object]] = {}
         for name, fields in found.items():
+            if name not in row.cells:  # of another file
+                continue
             metric = fields.get("metric", metrics[0])
             place = tuple((key, text) for key, text in fields.items() if key != "metric")
             together.setdefault(place, {})[metric] = row.cells[name]

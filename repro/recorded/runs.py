@@ -193,10 +193,10 @@ def setting(cell: object) -> Setting:
 def whole(cell: object) -> int | None:
     """Return a seed, an epoch or a step as a whole number; None if it is no whole number.
 
-    >>> whole("3"), whole(3.0), whole("3.5"), whole("")
-    (3, 3, None, None)
+    >>> whole("3"), whole(3.0), whole("3.5"), whole("--3"), whole("")
+    (3, 3, None, None, None)
     """
-    if isinstance(cell, str) and cell.lstrip("-").isdecimal():
+    if isinstance(cell, str) and cell.removeprefix("-").isdecimal():
         return int(cell)
     try:
         number = float(cell)  # type: ignore[arg-type]

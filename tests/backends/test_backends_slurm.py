@@ -204,6 +204,7 @@ def test_a_job_without_a_checkpoint_in_its_time_fails_its_runs(tmp_path, monkeyp
     job = BatchJob(tmp_path, BATCH, device="cpu", minutes=0)
 
     def train(batch, *, device, files):
+        (files.folder(RUNS[0]) / "files").mkdir()  # a black box that keeps nothing has asked for it
         with pytest.raises(TimeoutError, match="no checkpoint within the time limit of 0 min"):
             job.checkpoint()
         return [Failed(RUNS[0], "its reason")]
@@ -218,6 +219,19 @@ def test_a_job_without_a_checkpoint_in_its_time_fails_its_runs(tmp_path, monkeyp
         return []
 
     monkeypatch.setattr("repro.backends.slurm.train_here", save)
+    assert job() == []
+
+
+def test_a_job_whose_black_box_keeps_a_file_is_started_again(tmp_path, monkeypatch):
+    job = BatchJob(tmp_path, BATCH, device="cpu", minutes=0)
+
+    def keep(batch, *, device, files):
+        (files.folder(RUNS[0]) / "files").mkdir()
+        (files.folder(RUNS[0]) / "files" / "model.pt").touch()
+        assert job.checkpoint().function.batch == BATCH
+        return []
+
+    monkeypatch.setattr("repro.backends.slurm.train_here", keep)
     assert job() == []
 
 

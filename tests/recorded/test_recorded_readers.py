@@ -124,6 +124,16 @@ def test_a_table_that_was_exported_from_wandb(tmp_path):
     require_all_runs(results)
 
 
+def test_wide_tables_in_files_of_their_own_may_have_different_columns(tmp_path):
+    for method, seeds in (("plain", 3), ("smooth", 5), ("mixup", 2)):
+        head, cells = (",".join(form.format(n) for n in range(seeds)) for form in ("s{}", "0.{}"))
+        (tmp_path / f"{method}.csv").write_text(f"{head}\n{cells}\n")
+    results = of(tmp_path / "{method}.csv", None, epoch=None, columns="s{seed}")
+    found = {m: results.runs(results(method=m).located().chosen).runs for m in ("plain", "smooth")}
+    assert [len(runs) for runs in found.values()] == [3, 5]
+    assert found["smooth"][4].measures == {"accuracy": 0.4}
+
+
 @pytest.mark.thorough
 def test_the_csv_logger_of_lightning(tmp_path):
     loggers = oracle("pytorch_lightning.loggers")
