@@ -14,7 +14,7 @@ import pytest
 from repro.ledger import LedgerError, folders_with_ledgers, ledgers_in, read_ledgers
 from repro.plugin.command_line import OPTIONS, by_hand, is_set, option, set_option
 from repro.runs.profiles import MOST_SEEDS, profile_named
-from repro.store import RUNS
+from repro.store import DEFAULT_STORE, RUNS, project_above
 
 if TYPE_CHECKING:
     from repro.backends.cluster import SlurmSettings
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["option"]
 
-DEFAULT_STORE = ".repro"
 DEFAULT_PROFILE = "ci"
 
 ENGINES = ("auto", "loop", "stacked")
@@ -73,10 +72,7 @@ def project_folder(config: pytest.Config) -> Path:
         root = project_of(config)
     elif config.inipath is not None:
         return root
-    for folder in (root, *root.parents):
-        if (folder / DEFAULT_STORE).is_dir() or (folder / ".git").exists():
-            return folder
-    return root
+    return project_above(root)
 
 
 def _has_tests(config: pytest.Config, root: Path) -> bool:
@@ -250,7 +246,8 @@ def evidence_of(config: pytest.Config) -> EvidenceResults | None:
 
     named = option(config, "evidence")
     if named and EVIDENCE not in config.stash:
-        config.stash[EVIDENCE] = EvidenceResults.read(map(Path, named))
+        paths = map(Path, map(os.path.expanduser, named))
+        config.stash[EVIDENCE] = EvidenceResults.read(paths)
     evidence: EvidenceResults | None = config.stash.get(EVIDENCE, None)
     return evidence
 

@@ -11,15 +11,12 @@ from typing import TYPE_CHECKING
 
 from repro.core.device import resolve_device
 from repro.evidence import EvidenceError
-from repro.store import StoreError
+from repro.store import DEFAULT_STORE, StoreError, project_above
 
 if TYPE_CHECKING:
     import pytest
 
     from repro.plugin.session import ClaimSession
-
-DEFAULT_STORE = ".repro"
-"""The default store, in the current folder."""
 
 QUIET = (
     *("-p", "no:terminal", "-p", "no:cacheprovider"),
@@ -35,14 +32,16 @@ def add_claims(parser: argparse.ArgumentParser) -> None:
 
 
 def named_store(chosen: argparse.Namespace) -> Path:
-    """Return the folder that `--store` or the environment names, or else the default.
+    """Return the folder that `--store` or the environment names, or else that of the project.
 
-    >>> named_store(argparse.Namespace(store=None))
-    PosixPath('.repro')
+    >>> named_store(argparse.Namespace(store="runs"))
+    PosixPath('runs')
     """
     if chosen.store == "":
         raise StoreError("--store has no name of a folder after it; give one.")
-    named = chosen.store or os.environ.get("REPRO_STORE") or DEFAULT_STORE
+    named = chosen.store or os.environ.get("REPRO_STORE")
+    if not named:
+        return project_above(Path.cwd()) / DEFAULT_STORE
     return Path(os.path.expanduser(named))  # the shell does not expand --store=~/runs
 
 

@@ -3,14 +3,16 @@
 from repro.store.entry import Result
 from repro.store.errors import StoreError, StoreWarning
 from repro.store.key import run_key
-from repro.store.store import RUNS, Store, has_stored_runs
+from repro.store.store import DEFAULT_STORE, RUNS, Store, has_stored_runs, project_above
 
 __all__ = [
+    "DEFAULT_STORE",
     "RUNS",
     "Result",
     "Store",
     "StoreError",
     "StoreWarning",
     "has_stored_runs",
+    "project_above",
     "run_key",
 ]

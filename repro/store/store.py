@@ -21,11 +21,26 @@ from repro.store.errors import Report, explained, warn
 from repro.store.key import run_key
 from repro.store.locks import Locks
 
+DEFAULT_STORE = ".repro"
+"""The store of a project, in its folder."""
+
 RUNS = "runs"
 """The folder of stored runs in a store."""
 
 _NOTE = b"# Results are trained again where they miss.\n"
 """The first line of the file that keeps a store out of git."""
+
+
+def project_above(start: Path) -> Path:
+    """Return the nearest folder with a store or a repository, from this one up; else this one.
+
+    >>> project_above(Path("claims").absolute()) == Path.cwd()
+    True
+    """
+    for folder in (start, *start.parents):
+        if (folder / DEFAULT_STORE).is_dir() or (folder / ".git").exists():
+            return folder
+    return start
 
 
 def has_stored_runs(folder: Path) -> bool:

@@ -6,8 +6,7 @@ import time
 import pytest
 
 from repro.__main__ import main
-from repro.plugin.options import DEFAULT_STORE
-from repro.store import Store, StoreError, run_key
+from repro.store import DEFAULT_STORE, Store, StoreError, run_key
 from repro.store.checkpoints import Checkpoints
 from repro.store.locks import Locks
 from repro.store.upkeep import DAY, remove_old, tidy
@@ -240,6 +239,17 @@ def test_the_command_makes_no_store(tmp_path, capsys, monkeypatch):
     line = f"There is no store in {tmp_path / DEFAULT_STORE} yet.\n"
     assert capsys.readouterr().out == 2 * line
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command_finds_the_store_of_the_project_from_a_folder_below(
+    tmp_path, capsys, monkeypatch
+):
+    put(Store(tmp_path / DEFAULT_STORE), 1, days=1)
+    (tmp_path / "claims").mkdir()
+    monkeypatch.chdir(tmp_path / "claims")
+    monkeypatch.delenv("REPRO_STORE", raising=False)
+    assert main(["store"]) == 0
+    assert "runs 1" in " ".join(capsys.readouterr().out.split())
 
 
 def test_an_age_that_is_none_is_refused(capsys):
