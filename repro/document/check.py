@@ -114,7 +114,10 @@ def grim(share: str, *, of: int) -> Check:
     least, most = max(0, math.ceil(low * of)), min(of, math.floor(high * of))
     possible = least <= most
     counts = (least, most) if possible else (math.floor(low * of), math.ceil(high * of))
-    shown = [f"{count} / {of} = {_share(count, of, claimed)}" for count in dict.fromkeys(counts)]
+    shown = [
+        f"{count} / {of} = {to_decimal(Fraction(count, of), claimed.places + 1, claimed.unit)}"
+        for count in dict.fromkeys(counts)
+    ]
     lines = [f"{claimed.text} stands for {_stands_for(claimed)}"]
     if (high - low) * of >= 1:
         lines.append(f"any share printed so coarsely is possible of {of}: this says nothing")
@@ -123,10 +126,6 @@ def grim(share: str, *, of: int) -> Check:
     nearest = " to ".join(shown) if possible else f"nearest are {' and '.join(shown)}"
     verdict = "possible" if possible else "impossible"
     return Check(possible, f"{claimed.text} of {of} printed; {nearest}: {verdict}", tuple(lines))
-
-
-def _share(count: int, of: int, claimed: Printed) -> str:
-    return to_decimal(Fraction(count, of), claimed.places + 1, claimed.unit)
 
 
 def verdict_word(possible: bool) -> str:
@@ -139,7 +138,7 @@ def to_decimal(value: Fraction, places: int, unit: Unit = PLAIN) -> str:
     >>> print(to_decimal(Fraction(148, 149), 3, printed("1%").unit))
     99.329%
     """
-    return _write(round(_in_unit(value, unit) * 10**places), places, unit)
+    return _write(round(value / unit.scale * 10**places), places, unit)
 
 
 def to_range(interval: Interval, unit: Unit = PLAIN, *, apart_from: Interval | None = None) -> str:
@@ -150,13 +149,13 @@ def to_range(interval: Interval, unit: Unit = PLAIN, *, apart_from: Interval | N
     >>> print(to_range(Interval(Fraction(1, 3), Fraction(2, 3))))
     0.33 to 0.67
     """
-    low, high = (_in_unit(end, unit) for end in interval)
+    low, high = (end / unit.scale for end in interval)
     if low == high:
         return _write_exactly(low, unit)
     places = max(0, math.ceil(-math.log10(high - low)) + 1)
-    if apart_from is not None and not _overlap(interval, apart_from):
+    if apart_from is not None:
         gap = max(apart_from.low - interval.high, interval.low - apart_from.high) / unit.scale
-        places = max(places, math.ceil(-math.log10(gap)))
+        places = max(places, math.ceil(-math.log10(gap))) if gap > 0 else places
     step = 10**places
     lower, upper = math.floor(low * step), math.ceil(high * step)
     return f"{_write(lower, places, unit)} to {_write(upper, places, unit)}"
@@ -172,14 +171,6 @@ def _stands_for(printed: Printed) -> str:
     """Return the interval of a printed number, with one more place, which is exact."""
     low, high = (to_decimal(end, printed.places + 1, printed.unit) for end in printed.interval())
     return f"{low} to {high}"
-
-
-def _overlap(one: Interval, other: Interval) -> bool:
-    return one.low <= other.high and other.low <= one.high
-
-
-def _in_unit(value: Fraction, unit: Unit) -> Fraction:
-    return value / unit.scale
 
 
 def _write_exactly(value: Fraction, unit: Unit) -> str:

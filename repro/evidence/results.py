@@ -86,12 +86,6 @@ class EvidenceResults:
         self.used[run] = found
         return found[1].result
 
-    def key(self, run: Run) -> str:
-        """Return the key of a packed run."""
-        found = self._find(run)
-        assert found is not None, f"{name_of(run)} is in no file"
-        return found[1].key
-
     def failed(self, run: Run) -> TrainingFailed | None:
         """Return what is wrong with the packed result of a run; None if nothing is wrong."""
         found = self._find(run)

@@ -17,8 +17,6 @@ class Sample:
     values: tuple[float, ...]
     is_fixed: bool = False
     """True for a number that the claim names."""
-    examples: int = 0
-    """The number of examples behind each value, if their error is counted."""
 
     @property
     def mean(self) -> float:

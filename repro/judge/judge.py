@@ -94,10 +94,10 @@ class Judge:
 
     def _open(self, statement: Statement, readings: Readings) -> Verdict:
         """Return the verdict `inconclusive`, for a statement whose evidence is not yet weighed."""
-        samples = []
-        for side, values in readings.items():
-            examples = side.by_example(len(values)).shape[-1] if side.by_example else 0
-            samples.append(Sample(side.label, tuple(values.tolist()), side.is_fixed, examples))
+        samples = (
+            Sample(side.label, tuple(values.tolist()), side.is_fixed)
+            for side, values in readings.items()
+        )
         design = self.design
         return Verdict(
             outcome=Outcome.INCONCLUSIVE,

@@ -187,7 +187,7 @@ class Verdict(NoLogic):
         counted = {effect.counted: effect for effect in self.effects}
         seeds = next(iter(counted)) if len(counted) == 1 else f"{self.seeds} seeds"
         apart = "; samples that are not paired" if any(e.counts for e in self.effects) else ""
-        examples = max((sample.examples for sample in self.samples), default=0)
+        examples = max((effect.examples for effect in self.effects), default=0)
         known = f"; the error of having {examples} examples is counted" if examples else ""
         intervals = f"{100 * (1 - self.level):g}% intervals"
         if any(effect.kind == "run" for effect in self.effects):  # the level of two sides

@@ -119,17 +119,13 @@ _HEAD = """\
 """
 
 
-def entries_in(content: bytes) -> list[Entry]:
+@lru_cache(maxsize=64)  # a session reads a ledger several times
+def entries_in(content: bytes) -> tuple[Entry, ...]:
     """Return the entries in the text of a ledger; raises ValueError where one is bad.
 
     >>> entries_in(b"")
-    []
+    ()
     """
-    return list(_entries_in(content))
-
-
-@lru_cache(maxsize=64)  # a session reads a ledger several times
-def _entries_in(content: bytes) -> tuple[Entry, ...]:
     if content.startswith(codecs.BOM_UTF8):
         raise ValueError("it begins with a byte order mark: save it as UTF-8 without one")
     try:

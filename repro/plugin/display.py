@@ -25,7 +25,6 @@ from repro.report.lines import (
     known_line,
     progress_line,
     stopped_line,
-    unable_line,
     verdict_line,
 )
 from repro.runs.progress import Status
@@ -117,9 +116,10 @@ class Display:
     def _announce(self, claim: ClaimLine) -> None:
         if not claim.about_a_document:
             self._counts[claim.verdict] += 1
-        if claim.is_only_counted or (claim.verdict == NOT_RUN and not claim.fails):
+        if claim.is_only_counted:
             self._counted.append(claim)
-            return
+        if claim.is_only_counted or (claim.verdict == NOT_RUN and not claim.fails):
+            return  # the summary has the reasons of claims that were not run
         if claim.is_known and not self._screen.is_verbose:
             self._known += 1
             if self._known > MOST_KNOWN:
@@ -131,14 +131,10 @@ class Display:
             self._screen.write(details.rstrip())
 
     def _announce_counted(self) -> None:
-        if agreeing := [claim for claim in self._counted if claim.is_only_counted]:
-            self._screen.write(counted_line(agreeing), coloured=REPRODUCED)
+        if self._counted:
+            self._screen.write(counted_line(self._counted), coloured=REPRODUCED)
         if self._known > MOST_KNOWN:
             self._screen.write(known_line(self._known - MOST_KNOWN))
-        if self._screen.is_verbose:  # otherwise the summary has the most frequent ones
-            unable = (claim.measured for claim in self._counted if claim.verdict == NOT_RUN)
-            for reason, count in Counter(unable).items():
-                self._screen.write(unable_line(reason, count)[: self._screen.width])
         self._counted.clear()
 
 

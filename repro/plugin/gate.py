@@ -26,7 +26,6 @@ from repro.plugin.claims import (
     ClaimMark,
     about,
     claim_id,
-    is_about_a_document,
     mark_of,
     name_or_none,
 )
@@ -298,8 +297,7 @@ class Gate:
         arms = {arm.name: arm for arm in gathered.arms_used} if self._has_report else {}
         judged = to_json(JudgedClaim(record=record, arms=arms))
         whole = json.dumps(judged, ensure_ascii=False, allow_nan=False)
-        is_failed, about = report.outcome == "failed", is_about_a_document(item)
-        settled = claim_line(record, fails=is_failed, about_a_document=about)
+        settled = claim_line(record, fails=report.outcome == "failed")
         short = [("repro.verdict", record.verdict.value), ("repro.measured", record.measured)]
         item.user_properties += short  # JUnit XML reads them from the report of the teardown
         report.user_properties += [*short, ("repro.record", whole), (PROPERTY, settled.as_json())]

@@ -59,13 +59,6 @@ class WithRecorded:
             used[run.seed] = _result(run.arm, run.seed, of_arm[run.seed])
         return used[run.seed]
 
-    def key(self, run: Run) -> str:
-        if not isinstance(run.arm, RecordedArm):
-            return self.session.key(run)
-        result = self.get(run)
-        assert result is not None, f"{name_of(run)} is not recorded"
-        return result.key
-
     def failed(self, run: Run) -> TrainingFailed | None:
         return None if isinstance(run.arm, RecordedArm) else self.session.failed(run)
 

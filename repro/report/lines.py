@@ -62,9 +62,9 @@ class ClaimLine:
         return cls(**json.loads(text))
 
 
-def claim_line(record: ClaimRecord, *, fails: bool, about_a_document: bool) -> ClaimLine:
+def claim_line(record: ClaimRecord, *, fails: bool) -> ClaimLine:
     """Return the line of a judged claim."""
-    is_run = record.verdict != NOT_RUN
+    is_run, about_a_document = record.verdict != NOT_RUN, record.is_about_a_document
     is_no_news = record.change_kind in (Change.NONE, Change.NEW) and not fails
     return ClaimLine(
         name=record.claim,
@@ -93,15 +93,6 @@ def verdict_line(claim: ClaimLine, *, width: int) -> str:
 def cut(line: str, width: int) -> str:
     """Return a line of at most `width` characters, with dots for what is cut off."""
     return line if len(line) <= width else line[: width - 1] + "…"
-
-
-def unable_line(reason: str, claims: int) -> str:
-    """Return one line for all claims that cannot be run for the same reason.
-
-    >>> unable_line("is judged at one size only: needs --profile paper", 316)
-    'not run       316 claims: is judged at one size only: needs --profile paper'
-    """
-    return f"{NOT_RUN:14}{counted(claims, 'claim')}: {shown(reason)}"
 
 
 def known_line(claims: int) -> str:

@@ -37,8 +37,6 @@ class SampleData:
     """True for a number that the claim names."""
     values: list[float | None]
     """The value of each seed; null where a run has no finite value."""
-    examples: int = 0
-    """The number of examples behind each value, if their error is counted; else 0."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -272,7 +270,6 @@ def finding_data(finding: Finding) -> FindingData:
                 label=each.label,
                 fixed=each.is_fixed,
                 values=_finite(each.values),
-                examples=each.examples,
             )
             for each in finding.samples
         ],

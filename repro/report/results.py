@@ -82,7 +82,7 @@ class SessionData:
 class ResultsDocument:
     """All results of a session, the content of `results.json`."""
 
-    format: Literal[4] = 4
+    format: Literal[5] = 5
     """The number of this format; it changes when its fields change."""
     claims: list[ClaimRecord]
     arms: dict[str, ArmData]

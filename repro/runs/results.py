@@ -49,9 +49,6 @@ class KnownResults(Protocol):
     def get(self, run: Run) -> Result | None:
         """Return the result of a run; None where there is none."""
 
-    def key(self, run: Run) -> str:
-        """Return the key of a run with a result."""
-
     def failed(self, run: Run) -> TrainingFailed | None:
         """Return why a run will have no result; None if it may have one."""
 

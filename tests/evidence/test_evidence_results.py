@@ -48,7 +48,7 @@ def test_a_run_is_found_by_its_arm_and_seed_and_no_other(tmp_path):
     assert (one.values, two.values, three) == (values_of(RUN), values_of(SEEDS[1]), None)
     assert results.get(Run(Slope(width=9), 1)) is None
     assert set(results.used) == set(SEEDS[:2])
-    assert results.key(RUN) == run_key(identity_of(RUN))
+    assert results.get(RUN).key == run_key(identity_of(RUN))
     assert "seed 3, is not in" in str(results.missing_error(SEEDS[2:]))
     assert "seed 2, and 1 more runs are not in" in str(results.missing_error(SEEDS[1:]))
 

@@ -46,6 +46,8 @@ def test_the_errors_over_seeds_and_over_examples_add_up():
     assert "; the error of having 300 examples is counted" in told(verdict)
     plain = measured(one, sampled=False) > measured(other, sampled=False)
     assert "examples" not in str(plain)
+    apart = measured(one).agrees_with(0.1, runs=1, within=0.05, plus=measured(other, label="b"))
+    assert "examples is counted" not in told(apart)
     hard = rng.normal(size=200)
     a, b, c, d = (answers(rng, hard, skill) for skill in (0.9, 0.0, 0.2, 0.1))
     gain = (measured(a) - measured(b)) > (measured(c) - measured(d))

@@ -78,11 +78,11 @@ def test_a_line_has_verdict_name_and_what_was_measured():
 
 def test_a_line_is_made_of_a_record_in_the_judge_s_words():
     judged = record(verdict=Outcome.REFUTED, measured="0.4 < 0.3", change="new")
-    assert claim_line(judged, fails=True, about_a_document=False) == claim(
+    assert claim_line(judged, fails=True) == claim(
         verdict="refuted", measured="0.4 < 0.3", change="new", fails=True
     )
     absent = record(verdict=Outcome.NOT_RUN, text="needs --profile paper", change="")
-    assert claim_line(absent, fails=False, about_a_document=False) == claim(
+    assert claim_line(absent, fails=False) == claim(
         verdict="not run", measured="needs --profile paper"
     )
     words = {lines.REPRODUCED, lines.REFUTED, lines.INCONCLUSIVE, lines.NOT_RUN}
@@ -90,9 +90,9 @@ def test_a_line_is_made_of_a_record_in_the_judge_s_words():
 
 
 def test_what_the_ledger_has_is_known_and_in_a_document_merely_counted_unless_it_fails():
-    def line(change_kind=Change.NONE, *, fails=False, about_a_document=True, **more):
-        judged = record(change_kind=change_kind, **more)
-        return claim_line(judged, fails=fails, about_a_document=about_a_document)
+    def line(change_kind=Change.NONE, *, fails=False, profile="any", **more):
+        judged = record(change_kind=change_kind, profile=profile, **more)
+        return claim_line(judged, fails=fails)
 
     assert line().is_known
     for kind in (Change.NEW, Change.WORSE, Change.OTHER, Change.SMALLER):
@@ -102,6 +102,6 @@ def test_what_the_ledger_has_is_known_and_in_a_document_merely_counted_unless_it
     assert line(Change.NEW).is_only_counted
     for news in (
         {"change_kind": Change.BETTER}, {"fails": True}, {"verdict": Outcome.REFUTED},
-        {"about_a_document": False},
+        {"profile": "ci"},
     ):  # fmt: skip
         assert not line(**news).is_only_counted, news
