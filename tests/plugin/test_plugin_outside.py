@@ -87,8 +87,8 @@ def test_a_module_beside_the_study_and_a_file_that_the_arm_names_are_part_of_the
     project.makepyfile(script="def slope(seed):\n    return 2.0 + seed / 100\n")
     assert trained(run_anew(project)) == (5, 5)
     config.unlink()
-    result = run_anew(project)
-    result.stdout.fnmatch_lines(["*needs *config.json, which*"])
+    shown = "".join(run_anew(project).stdout.str().split())  # a long path is broken anywhere
+    assert "config.json,whichLinenames" in shown
 
 
 STARTS = """import json, subprocess, sys
