@@ -102,6 +102,8 @@ def test_what_the_ledger_does_not_know_has_to_hold(beside):
         assert "not in the ledger yet" in report.longrepr
         assert "accept this finding with: --update-ledger" in report.longrepr
         assert beside(update_ledger=True)(rises, slopes).is_expected
+        packed = beside(evidence=["packed.gz"])(rises, slopes)
+        assert "judged from packed.gz; to accept this finding, add" in packed.longrepr
         for other in ({"profile": "paper"}, {"data": "other points"}, {"claim": "900/falls"}):
             known = replace(KNOWN, verdict="refuted", past=[], **other)
             assert beside(known)(rises, slopes).outcome == "failed"
