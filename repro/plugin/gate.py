@@ -384,9 +384,10 @@ def _explanation(record: ClaimRecord, entry: Entry | None, from_evidence: str) -
         before += f" on {entry.machine}"
     accept = "accept this finding with: --update-ledger"
     if from_evidence:
+        files = from_evidence.removeprefix(" --evidence ")
         accept = (
-            f"judged from{from_evidence.removeprefix(' --evidence')}; to accept this finding, add the"
-            " files to a store (python -m repro evidence add) and judge it there with --update-ledger"
+            f"judged from {files}; to accept this finding, add the files to a store (python -m"
+            " repro evidence add) and judge it there with --update-ledger"
         )
     return "\n".join(
         [
