@@ -65,11 +65,13 @@ class NotTrained(Exception):
 class Again(Files):
     """Trains single runs, after the runs that they start from.
 
-    `engines` has the engine of each of these runs. With `shows` the output goes to the terminal,
-    and a debugger can stop training.
+    `engines` has the engine of runs; others get the one that a session would train them with. With
+    `shows` the output goes to the terminal, and a debugger can stop training.
     """
 
-    def __init__(self, engines: Mapping[Run, str], *, device: str, shows: bool = False) -> None:
+    def __init__(
+        self, engines: Mapping[Run, str | None], *, device: str, shows: bool = False
+    ) -> None:
         super().__init__()
         self._engines, self._device, self._shows = engines, device, shows
         self._weights: dict[Run, bytes | None] = {}
@@ -82,7 +84,7 @@ class Again(Files):
         start = run.arm.starts_from
         if start is not None and start not in self._weights:
             self.values(start)
-        engine = self._engines[run]
+        engine = self._engines.get(run) or engine_of(run.arm, device=self._device)
         for event in train_batch(
             [run], engine=engine, device=self._device, files=self, shows=self._shows
         ):
@@ -201,10 +203,7 @@ def audit(frame: Frame, *, draws: int, seconds: float, seed: int) -> Iterator[Ch
     >>> for checked in audit(frame, draws=29, seconds=300, seed=1):
     ...     print(checked.run.seed, checked.finding)
     """
-    engines = {
-        run: each.result.provenance.get("engine") or engine_of(run.arm, device=frame.device)
-        for run, each in frame.records.items()
-    }
+    engines = {run: each.result.provenance.get("engine") for run, each in frame.records.items()}
     again, began = Again(engines, device=frame.device), time.monotonic()
     order = list(frame.drawable)
     random.Random(seed).shuffle(order)

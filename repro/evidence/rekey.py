@@ -15,7 +15,6 @@ from repro.arm import Run
 from repro.core.device import machine
 from repro.evidence.audit import Again, NotTrained, with_starts
 from repro.runs.identity import Identity
-from repro.runs.identity import engine_of as usual_engine
 from repro.runs.results import Results
 from repro.store import Result, Store, run_key
 from repro.store.key import canonical
@@ -89,7 +88,8 @@ def check(found: Mapping[Run, Result], *, device: str) -> Iterator[tuple[Kind, i
     kinds: dict[Kind, list[Run]] = {}
     for run, result in found.items():
         kinds.setdefault(kind_of(run, result), []).append(run)
-    again = Again(_engines(found), device=device)
+    engines = {run: result.provenance.get("engine") for run, result in found.items()}
+    again = Again(engines, device=device)
     for kind, runs in kinds.items():
         chosen = _chosen(runs, found, device)
         why = "" if chosen else f"none of its runs was trained on {machine(device)}"
@@ -102,16 +102,6 @@ def check(found: Mapping[Run, Result], *, device: str) -> Iterator[tuple[Kind, i
             if why:
                 break
         yield kind, len(chosen), why
-
-
-def _engines(found: Mapping[Run, Result]) -> dict[Run, str]:
-    """Return the engines of runs, and of the runs that they start from, which may be in no file."""
-    engines = {run: str(result.provenance.get("engine")) for run, result in found.items()}
-    for run in list(engines):
-        start = run.arm.starts_from
-        if start is not None:
-            engines.setdefault(start, usual_engine(start.arm))
-    return engines
 
 
 def _chosen(runs: Sequence[Run], found: Mapping[Run, Result], device: str) -> list[Run]:

@@ -24,7 +24,7 @@ from repro.recorded.results import RecordedRuns
 from repro.recorded.source import RecordedArm
 from repro.report.runs import StoredRuns, UsedRuns, columns_of, rows_of
 from repro.report.write import write_table
-from repro.runs.identity import engine_of, name_of
+from repro.runs.identity import name_of
 from repro.runs.results import RunsMissing
 from repro.text import shown
 
@@ -53,9 +53,7 @@ def _run(chosen: argparse.Namespace) -> int:
     ]
     if not runs:
         raise EvidenceError("Nothing to train: these claims have no arms that train.")
-    starts = [run.arm.starts_from for run in runs if run.arm.starts_from]
-    engines = {run: engine_of(run.arm, device=device) for run in [*starts, *runs]}
-    again, has_failed = Again(engines, device=device, shows=True), False
+    again, has_failed = Again({}, device=device, shows=True), False
     for run in runs:
         print(shown(name_of(run)), flush=True)
         try:
