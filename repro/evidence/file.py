@@ -60,7 +60,7 @@ FORMS: dict[str, Form] = {
 }
 """The members of each kind of line."""
 
-SHOWN = ("machine", "commit", "python", "finished", "engine")
+SHOWN = ("machine", "commit", "python", "finished", "engine", "rekeyed")
 """Fields of a provenance that reports show; they must be texts."""
 
 

@@ -2,7 +2,7 @@
 
 A run is found by its arm and seed, not by today's key: since it was packed, the code may have
 changed, and data and torch may be missing here. Remarks name the changes, and runs that are copies
-of others.
+of others. A result that its arm cannot have is no result.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from repro.arm import Arm, Needs, Run
+from repro.arm import Arm, Needs, Run, Values
 from repro.data.files import TWIN, counted_as_here, is_readable
 from repro.data.locate import DataError
 from repro.evidence import EvidenceError
@@ -26,6 +26,9 @@ MOVED = "the modules that definitions stand in"
 """The name of a change where a definition has moved, but no text has changed."""
 
 MOST_NAMED = 3
+
+SHORT = len("at 0123456789")
+"""The characters of the commit at which a run was rekeyed."""
 
 Packed = tuple[EvidenceFile, Record]
 """A run, and its file."""
@@ -42,6 +45,8 @@ class EvidenceResults:
 
     files: Sequence[EvidenceFile]
     used: dict[Run, Packed] = field(default_factory=dict)
+    faults: dict[Run, str] = field(default_factory=dict)
+    """The runs that were asked for and have an impossible result, with what is wrong with it."""
     _found: dict[Run, Packed | None] = field(default_factory=dict)
     _changes: dict[Run, list[str]] = field(default_factory=dict)
 
@@ -81,18 +86,18 @@ class EvidenceResults:
     def get(self, run: Run) -> Result | None:
         """Return the result of a run; None where no file has a possible one."""
         found = self._find(run)
-        if found is None or _fault(run, found[1]):
+        if found is None:
+            return None
+        if run not in self.used and (fault := _fault(run, found[1])):
+            self.faults[run] = f"{name_of(run)}, is in {found[0].path} with {fault}"
             return None
         self.used[run] = found
         return found[1].result
 
     def failed(self, run: Run) -> TrainingFailed | None:
         """Return what is wrong with the packed result of a run; None if nothing is wrong."""
-        found = self._find(run)
-        fault = _fault(run, found[1]) if found else ""
-        if not (found and fault):
-            return None
-        return TrainingFailed(f"{name_of(run)}, is in {found[0].path} with {fault}")
+        self.get(run)
+        return TrainingFailed(self.faults[run]) if run in self.faults else None
 
     def missing_error(self, runs: Iterable[Run]) -> Exception:
         """Return the error of a claim whose runs are not all in the files."""
@@ -140,6 +145,7 @@ class EvidenceResults:
     def lines(self) -> list[str]:
         """Return sentences on the used runs: their origin, copies, and changes since."""
         runs, commits, machines = Counter[str](), Counter[str](), Counter[str]()
+        rekeyed = Counter[str]()
         changed: dict[str, set[Run]] = {}
         for run, (file, record) in self.used.items():
             made, identity = record.result.provenance, record.result.identity
@@ -148,17 +154,26 @@ class EvidenceResults:
             commits[f"commit {str(made.get('commit') or 'unknown')[:10]}{edited}"] += 1
             where = f"{identity['device']} {made.get('machine')}, torch {identity['torch']}"
             machines[where] += 1
+            if since := made.get("rekeyed"):
+                rekeyed[since.partition(",")[0][:SHORT]] += 1
             for each in self.changes(run):
                 changed.setdefault(each, set()).add(run)
         of_files = ", ".join(f"{runs[x.name]} runs used of {x.name}" for x in self.files)
         lines = [f"judged from evidence, nothing was trained: {of_files}", *self.repeat_lines()]
         if runs:
             lines.append(f"trained at {_listed(commits)}, on {_listed(machines)}")
-            lines.append("code and data are the same as when these runs were trained")
-        if changed:
-            names = _listed({name: len(of_name) for name, of_name in changed.items()})
-            every = len(set().union(*changed.values()))
-            lines[-1] = f"code has changed since {every} runs were trained: {names}"
+            trained = "trained or rekeyed" if rekeyed else "trained"
+            lines.append(f"code and data are the same as when these runs were {trained}")
+            if changed:
+                names = _listed({name: len(of_name) for name, of_name in changed.items()})
+                every = len(set().union(*changed.values()))
+                lines[-1] = f"code has changed since {every} runs were {trained}: {names}"
+            if rekeyed:
+                lines[-1] += (
+                    f"; {rekeyed.total()} of {len(self.used)} were rekeyed: their code was edited"
+                    " after training, and a few of each kind, trained again, gave the same bits:"
+                    f" {_listed(rekeyed)}"
+                )
         return lines
 
     def repeat_lines(self) -> list[str]:
@@ -263,6 +278,25 @@ def _fault(run: Run, record: Record) -> str:
             value = measures.get(measure)
             if value is not None and isinstance(value, list) != is_list:
                 return f"a {measure} that is {'one number' if is_list else 'a list'}"
+    return "" if is_outside else _fault_of_end(arm, values)
+
+
+def _fault_of_end(arm: Arm, values: Values) -> str:
+    """Name a final value that is in no epoch of its history; empty if there is none.
+
+    The core keeps the measures of one epoch: the last, or the best where training stops early. A
+    user's own training may return others.
+    """
+    epochs: dict[int, set[int]] = {}
+    """The indices that fit all metrics so far, by the length of their histories."""
+    for name, final in values.get("measures", {}).items():
+        if series := values["history"].get(name):
+            fit = {index for index, each in enumerate(series) if each == final}
+            fit &= epochs.get(len(series), fit) if arm.stops_early else {len(series) - 1}
+            epochs[len(series)] = fit
+            if not fit:
+                which = "one of its epochs" if arm.stops_early else "its last epoch"
+                return f"a final {name} that is not of {which}"
     return ""
 
 

@@ -91,6 +91,7 @@ NONE = [
     ({"values": {**VALUES, "history": {"loss": "0.5"}}}, "history that is no list"),
     ({"provenance": {"machine": 7}}, "machine that is no str"),
     ({"provenance": {"engine": 7}}, "machine that is no str"),
+    ({"provenance": {"rekeyed": 7}}, "machine that is no str"),
     ({"provenance": {"packages": ["torch"]}}, "packages that is no dict"),
     ({"provenance": {"seconds": -1.0}}, "no count"),
     ({"data_sets": [["../../etc"]]}, "data_sets that is no str"),

@@ -1,5 +1,7 @@
 """A file's runs as claims and stores see them: by arm and seed, what has changed, what repeats."""
 
+from dataclasses import replace
+
 import pytest
 
 from repro.__main__ import main
@@ -11,7 +13,7 @@ from repro.evidence.file import EvidenceFile
 from repro.evidence.pack import add, pack
 from repro.evidence.results import MOVED, EvidenceResults
 from repro.store import Store, run_key
-from tests.evidence.arms import CODE, RUN, SEEDS, Slope, file_of, identity_of, line, values_of
+from tests.evidence.arms import CODE, MADE, RUN, SEEDS, Slope, file_of, identity_of, line, values_of
 
 VALUES = values_of(RUN)
 TODAY, DEFINITIONS = "70da7", {"line.train": "2", "line.slope": "1"}
@@ -60,11 +62,30 @@ def test_a_result_that_its_arm_cannot_have_does_not_count(tmp_path):
         ({"history": {"loss": [0.5] * 4}}, "4 values of loss over its epochs, where 3 are known"),
         ({"history": {"loss": [0.5] * 2}}, "2 values of loss over its epochs, where 3 are known"),
         ({"history": {"slope": [0.1] * 3}}, "3 values of slope over its epochs, where 2 are"),
+        ({"measures": {"slope": 0.1}}, "a final slope that is not of its last epoch"),
     ):
         results = results_of(file_of(tmp_path, CODE, line(values=VALUES | wrong)))
         assert results.get(RUN) is None
         assert why in str(results.failed(RUN))
+        assert list(results.faults) == [RUN]
     assert results_of(file_of(tmp_path, CODE, line())).failed(RUN) is None
+
+
+def test_a_final_value_is_that_of_an_epoch_unless_the_training_is_the_users(tmp_path, monkeypatch):
+    metrics = {"slope": Metric("identity"), "height": Metric("identity")}
+    monkeypatch.setattr(Slope, "metrics", metrics)
+    history = {"slope": [0.1, 0.3], "height": [[1.0], [2.0]], "loss": [0.5, 0.4, 0.3]}
+    stops = Run(Slope(recipe=replace(Slope().recipe, patience=3)), 1)
+    last, best = {"slope": 0.3, "height": [2.0]}, {"slope": 0.1, "height": [1.0]}
+    mixed, shifted = {"slope": 0.3, "height": [1.0]}, {"slope": 0.3 + 1e-12}
+    monkeypatch.setitem(metrics, "height", Metric("identity", listed=True))
+    for run, ends in ((RUN, [last]), (stops, [last, best])):
+        for measures in (last, best, mixed, shifted):
+            values = {**VALUES, "measures": measures, "history": history}
+            results = results_of(file_of(tmp_path, CODE, line(run, values=values)))
+            assert (results.get(run) is not None) == (measures in ends), (run, measures)
+    monkeypatch.setattr(results_module, "OutsideArm", Slope)
+    assert results.get(stops) is not None
 
 
 def test_what_has_changed_since_is_named(tmp_path, results):
@@ -80,6 +101,18 @@ def test_what_has_changed_since_is_named(tmp_path, results):
         assert old.get(RUN) is not None
         assert old.remarks([RUN, SEEDS[1]]) == [f"{name} has changed since 1 of its runs"]
     assert "code has changed since 1 runs" in old.lines()[-1]
+
+
+def test_runs_that_were_rekeyed_are_counted_by_the_commit(tmp_path):
+    made = {**MADE, "rekeyed": f"at {'b37f21d773' * 4}, 2 retrained"}
+    lines = [of_today(SEEDS[0]), of_today(SEEDS[1], provenance=made), of_today(SEEDS[2])]
+    results = results_of(file_of(tmp_path, OF_TODAY, *lines))
+    assert all(map(results.get, SEEDS))
+    assert results.lines()[-1] == (
+        "code and data are the same as when these runs were trained or rekeyed; 1 of 3 were"
+        " rekeyed: their code was edited after training, and a few of each kind, trained again,"
+        " gave the same bits: at b37f21d773 (1 runs)"
+    )
 
 
 def test_other_data_than_is_here_is_named(tmp_path):
@@ -158,7 +191,7 @@ def test_a_file_says_which_of_its_seeds_repeat_another(tmp_path, results):
 
 
 def test_what_no_seed_changes_may_repeat(tmp_path, monkeypatch):
-    alike = VALUES | {"history": {"slope": [0.1, 0.2]}}
+    alike = VALUES | {"history": {"slope": [0.1, 0.25]}}
     lines = [line(run, values=alike) for run in SEEDS]
     without = [line(run, values=VALUES | {"history": {}}) for run in SEEDS]
     for packed, exact, repeats in ((lines, False, 2), (lines, True, 0), (without, False, 0)):

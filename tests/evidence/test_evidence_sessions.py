@@ -151,6 +151,18 @@ def test_a_true_file_is_clean_and_a_forged_run_is_named(trained):
     result.stdout.fnmatch_lines(["  79 the same bits, 1 another result", wrong])
 
 
+def test_a_result_that_cannot_be_is_named_by_an_audit_that_did_not_draw_it(trained):
+    path = packed(trained)
+    lines = lines_of(path)
+    next(x for x in lines if x["kind"] == "run")["values"]["measures"] = {"slope": [0.5]}
+    path.write_bytes(compressed(lines))
+    result = audit("--runs", "1")
+    assert result.ret == 1
+    fault = f"*, is in {FILE} with a slope that is a list"
+    result.stdout.fnmatch_lines([f"WRONG  line{fault}", "  1 the same bits"])
+    run(trained, "--evidence", FILE).stdout.fnmatch_lines([f"error  *{fault}"])
+
+
 def copy_seeds(path, *, true):
     """Have the results of each arm's first seeds in the place of the others; return how many.
 
