@@ -30,11 +30,12 @@ class CommandStudy(OutsideStudy):
     """A study whose runs are a command, in which `{seed}` and the arm's settings are filled in.
 
     It runs in the folder of the study, by this Python where it begins with `python`, and without a
-    shell. `{folder}` is a folder of the run that an interruption leaves as it is. Measures are
-    read from the last line that it prints: one number, or a JSON object of numbers. Else from the
-    last match of `pattern`, whose groups have the names of metrics, or from the file `json_file`.
-    Lines that match `epoch` are told as epochs. `flags` are words that are added for settings which
-    are true, as of argparse's `store_true`.
+    shell. A setting of several values, such as `{betas}`, gives as many words, or values with
+    commas between them within a word. `{folder}` is a folder of the run that an interruption leaves
+    as it is. Measures are read from the last line that it prints: one number, or a JSON object of
+    numbers. Else from the last match of `pattern`, whose groups have the names of metrics, or from
+    the file `json_file` in `{folder}`. Lines that match `epoch` are told as epochs. `flags` are
+    words that are added for settings which are true, as of argparse's `store_true`.
 
     >>> STUDY = CommandStudy(
     ...     "python train.py --seed {seed} --lr {lr}", flags={"nesterov": "--nesterov"},
@@ -57,6 +58,12 @@ class CommandStudy(OutsideStudy):
     ) -> None:
         if pattern is not None and json_file is not None:
             raise ValueError("A CommandStudy reads a pattern or a json_file; give one of them.")
+        if json_file is not None and not json_file.startswith("{folder}/"):
+            raise ValueError(
+                f"The json_file {json_file!r} of a CommandStudy would be shared by runs that are"
+                " trained at once; let the command write into the folder of its run, such as"
+                ' --out {folder}/results.json, and give json_file="{folder}/results.json".'
+            )
         self.words, self.timeout = shlex.split(command), timeout
         self.pattern, self.json_file, self.epoch = pattern, json_file, epoch
         self.environment, self.flags = dict(environment or {}), dict(flags or {})
@@ -64,9 +71,10 @@ class CommandStudy(OutsideStudy):
 
     def _train(self, arm: Any, seed: int, run: TrainingRun) -> Mapping[str, Any]:
         folder = arm.study_folder
-        given = {each.name: getattr(arm, each.name) for each in fields(arm)}
+        settings = {each.name: getattr(arm, each.name) for each in fields(arm)}
+        given = {n: _Several(x) if isinstance(x, tuple) else x for n, x in settings.items()}
         given |= {"seed": seed, "folder": run.folder}
-        words = [_filled_in(word, given) for word in self.words]
+        words = [each for word in self.words for each in _words(word, given)]
         words += [flag for setting, flag in self.flags.items() if getattr(arm, setting)]
         written = folder / _filled_in(self.json_file, given) if self.json_file else None
         if written is not None:
@@ -189,6 +197,19 @@ class TimingStudy(OutsideStudy):
                     " enough to take a millisecond."
                 )
         return {self.metric: medians}
+
+
+class _Several(tuple[Any, ...]):
+    """A setting of several values, in a text with commas between them."""
+
+    def __format__(self, how: str) -> str:
+        return ",".join(format(each, how) for each in self)
+
+
+def _words(word: str, given: Mapping[str, Any]) -> list[str]:
+    """Return a word of a command with settings filled in; several where it is one of several."""
+    alone = given.get(word[1:-1]) if word[:1] + word[-1:] == "{}" else None
+    return list(map(str, alone)) if isinstance(alone, _Several) else [_filled_in(word, given)]
 
 
 def _filled_in(text: str, given: Mapping[str, Any]) -> str:

@@ -118,9 +118,27 @@ def test_what_goes_wrong_is_said(train):
             train(script, arguments, **options)
 
 
-def test_one_place_to_read_measures_from():
+def test_one_place_to_read_measures_from_which_no_other_run_writes_to():
     with pytest.raises(ValueError, match="reads a pattern or a json_file; give one"):
-        CommandStudy("true", pattern="x", json_file="y")
+        CommandStudy("true", pattern="x", json_file="{folder}/y")
+    for shared in ("y.json", "{seed}.json", "/tmp/{{folder}}/y.json", "{folder}.json"):
+        with pytest.raises(ValueError, match="would be shared by runs that are trained at once"):
+            CommandStudy("true", json_file=shared)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Several(Script):
+    layers: tuple[int, ...] = (64, 32)
+
+
+def test_a_setting_of_several_values_is_several_words_or_has_commas(train):
+    for layers, words in (
+        ((64, 32), ["64", "32", "--l=64,32", "64", "0.1"]),
+        ((8,), ["8", "--l=8", "8", "0.1"]),
+    ):
+        script = f"import sys; print(float(sys.argv[1:] == {words}))"
+        found = train(script, "{layers} --l={layers} {layers[0]} {lr}", Several(layers=layers))
+        assert found["measures"] == {"accuracy": 1.0}, layers
 
 
 def test_one_that_takes_too_long_is_ended_with_all_that_it_started(train):
