@@ -17,12 +17,9 @@ from repro.store import StoreError
 from repro.text import shown
 
 COMMANDS = {
-    "badge": "repro.report.badge:add_to",
     "data": "repro.data.command:add_to",
-    "diff": "repro.report.diff:add_to",
     "evidence": "repro.plugin.evidence_command:add_to",
     "new": "repro.new.command:add_to",
-    "recorded": "repro.plugin.claim_commands:add_recorded",
     "rekey": "repro.plugin.rekey_command:add_to",
     "run": "repro.plugin.claim_commands:add_run",
     "store": "repro.plugin.store_command:add_to",

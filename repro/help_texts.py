@@ -5,10 +5,6 @@ from __future__ import annotations
 import argparse
 
 COMMANDS: dict[str, tuple[str, str]] = {
-    "badge": (
-        "Draw the number of findings in ledgers as an SVG picture.",
-        "badge claims/ledger --into claims/badge.svg",
-    ),
     "data": (
         "List the data sets that repro knows: where each is, and its size, licence and hash.",
         "data",
@@ -16,12 +12,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "data fetch": (
         "Download data sets and check their hashes. A download that was stopped goes on.",
         "data fetch wikitext-2 sms-spam",
-    ),
-    "diff": (
-        "Compare the verdicts of two reports, ledgers or files of evidence, claim by claim. The"
-        " claims of evidence are judged first. The exit code is 1 if a verdict differs or is"
-        " missing.",
-        "diff old-report report",
     ),
     "evidence": (
         "Evidence is a file with the results behind verdicts. With pytest --evidence=FILE others"
@@ -44,15 +34,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "new": (
         "Write a small project that runs: a study, a claim and a workflow for CI.",
         "new my_study --kind script",
-    ),
-    "recorded": (
-        "Recorded runs are results that exist already, such as a CSV file. This command lists"
-        " missing ones.",
-        "recorded wanted claims",
-    ),
-    "recorded wanted": (
-        "List the runs that would settle open claims, as CSV.",
-        "recorded wanted claims",
     ),
     "rekey": (
         "Give stored runs the keys of today's code, after training some of each kind again. Without"
@@ -87,7 +68,7 @@ def describe(parser: argparse.ArgumentParser, command: str = "") -> None:
     """Add descriptions and examples to a parser and to its commands.
 
     >>> parser = argparse.ArgumentParser()
-    >>> _ = parser.add_subparsers().add_parser("badge")
+    >>> _ = parser.add_subparsers().add_parser("store")
     >>> describe(parser)
     """
     if command:

@@ -1,7 +1,6 @@
 """Commands that read claims: `run` trains a run of each arm, `table` writes the runs behind claims.
 
-`recorded wanted` says which runs to train next for claims on recorded results. None of them writes
-into a store or a ledger.
+Neither writes into a store or a ledger.
 """
 
 from __future__ import annotations
@@ -11,21 +10,17 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from repro.arm import Needs, Run
+from repro.arm import Run
 from repro.evidence import EvidenceError
 from repro.evidence.audit import Again, NotTrained
 from repro.evidence.results import EvidenceResults
 from repro.files import explained
-from repro.judge import Outcome
 from repro.plugin.reading import add_claims, collected, named_device
-from repro.recorded import RecordedError
-from repro.recorded.judging import RunsWanted, Wanted
 from repro.recorded.results import RecordedRuns
 from repro.recorded.source import RecordedArm
 from repro.report.runs import StoredRuns, UsedRuns, columns_of, rows_of
 from repro.report.write import write_table
 from repro.runs.identity import name_of
-from repro.runs.results import RunsMissing
 from repro.text import shown
 
 
@@ -109,50 +104,4 @@ def _table(chosen: argparse.Namespace) -> int:
         chosen.into.open("w", encoding="utf-8", newline="") as file,
     ):
         write_table(file, columns, rows)
-    return 0
-
-
-def add_recorded(commands: Any) -> None:
-    """Add `recorded` to the commands of a parser.
-
-    >>> add_recorded(argparse.ArgumentParser().add_subparsers())
-    """
-    parser = commands.add_parser("recorded", help="say which recorded runs are wanted next")
-    actions = parser.add_subparsers(required=True, metavar="ACTION")
-    wanting = actions.add_parser("wanted", help="list the runs that would settle what is open")
-    add_claims(wanting)
-    wanting.set_defaults(run=_wanted)
-
-
-def _wanted(chosen: argparse.Namespace) -> int:
-    """Judge the claims on recorded runs, and print the runs that open claims want."""
-    import pytest
-
-    from repro.plugin.claims import call, quiet
-
-    session, wanted = collected(chosen), Wanted()
-    for name, item in zip(session.names, session.trained, strict=True):
-        trials = session.trials_of(item)
-        try:
-            with quiet():
-                call(item, trials=trials)
-        except RunsWanted as lacking:
-            wanted.add(name, lacking.runs.items(), str(lacking))
-            continue
-        except RecordedError as error:
-            wanted.add(name, (), str(error))
-            continue
-        except (AssertionError, Needs, RunsMissing, pytest.skip.Exception):
-            pass
-        except Exception as error:  # pytest shows more when it runs the test
-            wanted.add(name, (), f"cannot be read: {type(error).__name__}: {error}")
-            continue
-        open_ = [each for each in trials.findings if each.outcome is Outcome.INCONCLUSIVE]
-        if trials.recorded:
-            wanted.add_open(name, open_, trials.recorded)
-    for line in wanted.said:
-        print(shown(line), file=sys.stderr)
-    if not wanted.said:
-        print("Nothing is wanted: no claim on recorded runs is open.", file=sys.stderr)
-    print(wanted.table(), end="")
     return 0

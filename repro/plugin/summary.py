@@ -44,7 +44,7 @@ from repro.report.results import (
     web_address,
 )
 from repro.report.runs import StoredRuns
-from repro.report.write import NothingToDrawWith, replace_report, write_data, write_page
+from repro.report.write import NothingToDrawWith, write_data, write_page
 from repro.runs.profiles import PROFILES
 from repro.runs.provenance import commit_of, place_of
 from repro.runs.results import Results, remarks_on
@@ -206,7 +206,6 @@ def _write_report(
             paths = [*write_page(folder, results, recorded, stored), *paths]
         except NothingToDrawWith as missing:
             terminal.write_line(str(missing), yellow=True)
-        replace_report(folder, paths)
         terminal.write_line(f"the report is {paths[0]}")
     except OSError as error:
         raise pytest.UsageError(f"--report {folder} cannot be written: {error}") from error

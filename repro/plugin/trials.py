@@ -12,9 +12,7 @@ from repro.judge import Design, Judge, OneLook, Verdict, p_of_all
 from repro.judge.levels import Level
 from repro.plugin.trial import Rungs, Trial
 from repro.recorded.judging import (
-    RunsWanted,
     design_of,
-    further,
     not_finite,
     remarks_on,
     require_same_ends,
@@ -345,8 +343,7 @@ class Trials:
         for arm in self.recorded:
             there = len(arm.seeds(count))
             if there < count:
-                raise RunsWanted(
+                raise Needs(
                     f"is open at the looks so far; the next declared one is at {count} seeds, and"
-                    f" {arm.data} has {there} of {arm.label}",
-                    further(self.recorded, count),
+                    f" {arm.data} has {there} of {arm.label}"
                 )

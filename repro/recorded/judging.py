@@ -1,11 +1,8 @@
-"""Claims on recorded runs: their design, refusals, remarks, and the runs that they want."""
+"""Claims on recorded runs: their design, refusals and remarks."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Sequence
 
 from repro.arm import Needs
 from repro.judge import Design, Effect, OneLook, Outcome, Verdict
@@ -14,21 +11,12 @@ from repro.judge.statistic import critical
 from repro.recorded.rows import RecordedError
 from repro.recorded.runs import ranges
 from repro.recorded.source import AS_RECORDED, RecordedArm
-from repro.text import shown
 
 FEWEST = 8
 """With fewer seeds, a correlation says nothing."""
 
 DOUBTED = 0.05
 """The chance that unpaired runs look paired."""
-
-
-class RunsWanted(Needs):
-    """A claim needs runs that are not recorded; `runs` has the wanted seeds of each arm."""
-
-    def __init__(self, why: str, runs: Mapping[RecordedArm, list[int]]) -> None:
-        self.runs = runs
-        super().__init__(why)
 
 
 def design_of(arms: Sequence[RecordedArm]) -> Design:
@@ -43,31 +31,17 @@ def design_of(arms: Sequence[RecordedArm]) -> Design:
     _require_pairs([arm for arm in arms if arm.source.paired])
     for arm, count in counts.items():
         if count < 2:
-            raise RunsWanted(
-                f"has {count} run of {arm.label} in {arm.data}; needs two to have a spread",
-                further([arm], 2),
-            )
+            raise Needs(f"has {count} run of {arm.label} in {arm.data}; needs two to have a spread")
     declared = looks.pop()
     if not declared:
         return OneLook(looks=(max(counts.values()),))
     for arm, count in counts.items():
         if count < declared[0]:
-            raise RunsWanted(
+            raise Needs(
                 f"has {count} runs of {arm.label} in {arm.data}; needs {declared[0]} for the first"
-                " of its declared looks",
-                further(arms, declared[0]),
+                " of its declared looks"
             )
     return Design(looks=declared)
-
-
-def further(arms: Sequence[RecordedArm], count: int) -> dict[RecordedArm, list[int]]:
-    """Return new seeds for each arm with fewer than `count`; they are the same for all arms."""
-    new = max((seed for arm in arms for seed in _seeds(arm)), default=0) + 1
-    return {
-        arm: list(range(new, new + count - len(_seeds(arm))))
-        for arm in arms
-        if len(_seeds(arm)) < count
-    }
 
 
 def _seeds(arm: RecordedArm) -> Collection[int]:
@@ -82,15 +56,10 @@ def _require_pairs(arms: Sequence[RecordedArm]) -> None:
         missing = [seed for seed in every if seed not in own]
         if missing:
             other = next(a for a in arms if missing[0] in _seeds(a))
-            raise RunsWanted(
+            raise Needs(
                 f"needs {arm.label} at seed {ranges(missing)}, which {other.label} has: paired=True"
                 f" compares the same seeds of both (a run that failed is a row without a value and"
-                " diverged= says what it counts as; without paired=True counts may differ)",
-                {
-                    each: absent
-                    for each in arms
-                    if (absent := [seed for seed in every if seed not in _seeds(each)])
-                },
+                " diverged= says what it counts as; without paired=True counts may differ)"
             )
 
 
@@ -192,40 +161,3 @@ def means_of(arm: RecordedArm, other: RecordedArm, metric: str) -> tuple[float |
         return None, []
     rivals = (each for each in arm.source.rivals(arm.chosen) if each != other.chosen)
     return means[arm.chosen], [means[each] for each in rivals if each in means]
-
-
-@dataclass
-class Wanted:
-    """The wanted runs, each with the claims that want it, and a sentence for each claim."""
-
-    runs: dict[tuple[RecordedArm, int], list[str]] = field(default_factory=dict)
-    said: list[str] = field(default_factory=list)
-
-    def add(self, claim: str, runs: Iterable[tuple[RecordedArm, Sequence[int]]], why: str) -> None:
-        """Add the wanted runs of a claim."""
-        self.said.append(f"{claim}: {why}")
-        for arm, seeds in runs:
-            for seed in seeds:
-                self.runs.setdefault((arm, seed), []).append(claim)
-
-    def add_open(
-        self, claim: str, findings: Sequence[Verdict], arms: Sequence[RecordedArm]
-    ) -> None:
-        """Add the further seeds that would probably settle the open findings of a claim."""
-        for finding in findings:
-            why = finding.reason or finding.advice
-            seeds = finding.wanted
-            if why:
-                self.add(claim, further(arms, seeds).items() if seeds else (), why)
-
-    def table(self) -> str:
-        """Return the runs as CSV: the source, the settings of the arm, the seed, the claims."""
-        columns = list(dict.fromkeys(name for arm, _ in self.runs for name, _ in arm.chosen))
-        text = io.StringIO()
-        rows = csv.writer(text, lineterminator="\n")
-        rows.writerow(["source", *columns, "seed", "claims"])
-        for (arm, seed), claims in self.runs.items():
-            chosen = dict(arm.chosen)
-            cells = [arm.data, *(chosen.get(name, "") for name in columns), seed, "; ".join(claims)]
-            rows.writerow([shown(str(cell)) for cell in cells])
-        return text.getvalue()

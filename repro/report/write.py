@@ -1,16 +1,9 @@
-"""Writes the files of a report: the results as JSON and CSV, a summary, the page, and figures.
-
-`files.sha256` lists the written files, in the format of `sha256sum -c`. With it the next report in
-the same folder removes old files: those in the list that are unchanged since, and that the new
-report does not write.
-"""
+"""Writes the files of a report: the results as JSON and CSV, a summary, the page, and figures."""
 
 from __future__ import annotations
 
 import csv
-import hashlib
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from importlib.resources import files
@@ -26,9 +19,7 @@ from repro.report.results import ResultsDocument
 from repro.report.runs import StoredRuns, read_runs
 from repro.text import HIDDEN, shown
 
-SCHEMA = "results.schema.json"
-LIST = "files.sha256"
-_LINE = re.compile(r"([0-9a-f]{64})  ([^/\\]+)")
+PAGE, SCHEMA = "index.html", "results.schema.json"
 
 CLAIM_COLUMNS = (
     *("claim", "source", "kind", "sentence", "documented", "documented_value", "profile", "data"),
@@ -50,8 +41,12 @@ class NothingToDrawWith(Exception):
 
 
 def write_data(folder: Path, results: ResultsDocument) -> list[Path]:
-    """Write the results and the summary; return their paths."""
+    """Write the results and the summary; return their paths.
+
+    The page of a former report is removed: it shows other verdicts.
+    """
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / PAGE).unlink(missing_ok=True)
     short = folder / "summary.md"
     short.write_text(summary(results), encoding="utf-8")
     return [*write_results(folder, results), short]
@@ -66,37 +61,9 @@ def write_page(folder: Path, results: ResultsDocument, *places: StoredRuns) -> l
         raise NothingToDrawWith("the page needs pip install 'repro-claims[report]'")
     from repro.report.page import render
 
-    page = folder / "index.html"
+    page = folder / PAGE
     page.write_text(render(results, read_runs(results.arms, *places)), encoding="utf-8")
     return [page, *(write_figure(figure, folder) for figure in results.figures)]
-
-
-def replace_report(folder: Path, written: Iterable[Path]) -> Path:
-    """Remove files of the former report, and list the written files; return the list's path."""
-    hashes = {path.relative_to(folder).as_posix(): _hash(path) for path in written}
-    listed = folder / LIST
-    for name, content in _read(listed).items():
-        path = folder / name
-        is_own = path.is_file() and not path.is_symlink()  # a link may lead anywhere
-        if name not in hashes and is_own and _hash(path) == content:
-            path.unlink()
-    lines = (f"{content}  {name}\n" for name, content in sorted(hashes.items()))
-    listed.write_text("".join(lines), encoding="utf-8")
-    return listed
-
-
-def _read(listed: Path) -> dict[str, str]:
-    try:
-        lines = listed.read_text(encoding="utf-8").splitlines()
-    except (OSError, ValueError):
-        return {}
-    found = filter(None, map(_LINE.fullmatch, lines))
-    return {match[2]: match[1] for match in found}
-
-
-def _hash(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def write_results(folder: Path, results: ResultsDocument) -> list[Path]:

@@ -271,13 +271,9 @@ def test_the_commands_write_calm_lines(tmp_path, monkeypatch, capsys):
     assert main(["data"]) == 0
     assert all(is_calm(line) for line in capsys.readouterr().out.split("\n"))
     monkeypatch.setenv("REPRO_DATA", str(folder / "none"))
-    for asked in (["data"], ["data", "fetch", piece], ["badge", f"{folder}/none.toml"]):
+    for asked in (["data"], ["data", "fetch", piece], ["evidence", "add", f"{folder}/none"]):
         assert main(asked) == 1
         assert is_calm(capsys.readouterr().err.rstrip("\n"))
-    ledger = tmp_path / "bad.toml"
-    ledger.write_text('[[claim]]\n"\\u001b[31m\\u202e" = 1\n')
-    assert main(["badge", str(ledger)]) == 1
-    assert is_calm(capsys.readouterr().err.rstrip("\n"))
 
 
 @pytest.mark.parametrize("module", [repro.text, scripts.plain_markdown])

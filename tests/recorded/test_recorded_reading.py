@@ -1,12 +1,10 @@
 """Files of recorded results and numbers at hand: read, refused with a sentence, and judged."""
 
-import csv
-import io
 import json
 
 import numpy as np
 import pytest
-from recorded_results import say, table, write
+from recorded_results import table
 from scipy import stats
 
 from repro.__main__ import main
@@ -330,56 +328,6 @@ def test_what_cannot_be_judged_is_said():
     ):
         with pytest.raises(RecordedError, match=match):
             judge(arms, claim)
-
-
-def wanted(project, monkeypatch, capsys):
-    monkeypatch.chdir(project.path)
-    assert main(["recorded", "wanted", "."]) == 0
-    shown = capsys.readouterr()
-    return list(csv.DictReader(io.StringIO(shown.out))), shown.err
-
-
-@pytest.mark.thorough
-def test_the_runs_that_would_settle_a_claim_are_listed(project, monkeypatch, capsys):
-    write(project, table(means={"plain": 0.93, "smoothing": 0.936, "mixup": 0.9321}))
-    rows, said = wanted(project, monkeypatch, capsys)
-    assert {(row["method"], row["width"]) for row in rows} == {("mixup", "64"), ("plain", "64")}
-    assert {row["claims"] for row in rows} == {"Ours/mixup"}
-    seeds = [int(row["seed"]) for row in rows if row["method"] == "plain"]
-    assert seeds == list(range(21, 21 + len(seeds)))
-    assert f"~{20 + len(seeds)} seeds would reproduce it with 80% power" in said
-
-
-@pytest.mark.thorough
-def test_nothing_is_wanted_where_all_is_settled(project, monkeypatch, capsys):
-    say(project, "paired=True")
-    rows, said = wanted(project, monkeypatch, capsys)
-    assert (rows, "Nothing is wanted" in said) == ([], True)
-
-
-@pytest.mark.thorough
-def test_a_claim_that_cannot_be_read_costs_itself_alone(project, lines, monkeypatch, capsys):
-    write(project, [line for line in lines if not line.startswith("plain,64,7,")])
-    say(project, "paired=True")
-    project.makepyfile(
-        test_others="""
-        import pytest
-        from repro import claim
-
-        @claim("It ends in an error", source="Other, Text")
-        def test_error(trials):
-            raise ValueError("no seven")
-
-        @claim("It is skipped", source="Other, Text")
-        def test_skipped(trials):
-            pytest.skip("not today")
-        """
-    )
-    rows, said = wanted(project, monkeypatch, capsys)
-    assert [(row["method"], row["seed"]) for row in rows] == [("plain", "7")]
-    assert rows[0]["claims"] == "Ours/label_smoothing; Ours/mixup"
-    assert "Other/error: cannot be read: ValueError: no seven" in said
-    assert "Other/skipped" not in said
 
 
 @pytest.mark.thorough

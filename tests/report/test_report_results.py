@@ -14,7 +14,6 @@ import numpy as np
 import pandas
 
 import repro.report
-from repro.report.diff import Said
 from repro.report.record import JudgedClaim, from_json, to_json
 from repro.report.results import (
     ResultsDocument,
@@ -47,7 +46,10 @@ def test_the_schema_is_that_of_the_types():
 
 def test_results_that_were_written_keep_to_the_schema_and_can_be_read(results, tmp_path):
     named(results, "004/climbs").findings[0].samples[0].values[0] = None  # a run without a value
+    page = tmp_path / "index.html"
+    page.write_text("of a former report")
     write_data(tmp_path, results)
+    assert not page.exists()
     assert json.loads((tmp_path / "results.schema.json").read_text()) == SCHEMA
     data = json.loads((tmp_path / "results.json").read_text())
     jsonschema.validate(data, SCHEMA)
@@ -185,7 +187,7 @@ def test_a_project_is_called_as_it_calls_itself(tmp_path):
 def test_the_documented_examples_run(shared_results, monkeypatch):
     monkeypatch.chdir(ROOT)
     status = Status(claims=66, open=54, requested=290, missing=95, seconds_left=600.0)
-    names = {"results": shared_results, "status": status, "said": Said("reproduced", "")}
+    names = {"results": shared_results, "status": status}
     modules = pkgutil.walk_packages(repro.report.__path__, "repro.report.")
     loaded = [importlib.import_module(module.name) for module in modules]
     assert [x.__name__ for x in loaded if doctest.testmod(x, extraglobs=names).failed] == []
