@@ -29,15 +29,13 @@ from pathlib import Path
 
 import numpy as np
 
-from repro.judge import Design, Excess, Judge, Measured
+from repro.judge import Design, Excess
 from repro.judge.evidence import Evidence, Look, weigh
 from repro.judge.gate import DECISIVE, DOUBT, FURTHER, LEVEL, REPORTED, chance_unchanged
 from repro.judge.scale import Array
-from repro.judge.terms import SmallSpread
 from repro.ledger.entry import Entry, entries_in
 from repro.runs.profiles import PROFILES
 
-ARM = Measured(judge=Judge(Design(looks=(2,))), label="arm", metric="m", values=np.zeros)
 HALF_AN_EXAMPLE = 0.5 / (300 * 0.997 * 0.003) ** 0.5
 LOOKS = PROFILES["ci"].looks
 REFERENCE = PROFILES["ci"].reference
@@ -58,27 +56,18 @@ class Case:
     noise: str = "normal"
     comparisons: int = 1
     here: tuple[int, ...] = LOOKS[:1]
-    word: str = "mean"
-    """What is claimed: that the `mean` lies above 0, or that the `spread` is at most 1.
-
-    The effect of a spread is the logarithm of how much smaller it is."""
 
     def values(self, noise: Array, left: Array | float = 1.0) -> Array:
         """Return the values of seeds that scatter so, where a share of the effect is left."""
-        effect = self.effect * left
-        return noise * np.exp(-effect) if self.word == "spread" else noise + effect
+        return noise + self.effect * left
 
     def weigh(self, values: Array) -> Evidence:
         """Test one comparison of many claims, [seeds, claims]."""
-        if self.word == "spread":
-            return SmallSpread((ARM,), at_most=1.0).weigh({ARM: values})
         least = HALF_AN_EXAMPLE if self.noise == "at a ceiling" else 0.0
         return weigh([values], least_spreads=[least])
 
     def excess(self, values: Array) -> Excess:
         """Return how far past its bound one comparison of many claims is."""
-        if self.word == "spread":
-            return Excess(-np.log(values.std(axis=0, ddof=1)), None, len(values))
         return Excess(values.mean(axis=0), values.std(axis=0, ddof=1), len(values))
 
 
@@ -178,12 +167,7 @@ class Rates:
 
     def _chance(self, accepted: list[Excess], values: Array, places: Array) -> Array:
         there = [
-            replace(
-                each,
-                mean=each.mean[places],
-                spread=None if each.spread is None else each.spread[places],
-            )
-            for each in accepted
+            replace(each, mean=each.mean[places], spread=each.spread[places]) for each in accepted
         ]
         return np.asarray(chance_unchanged(there, list(map(self.case.excess, values))))
 
@@ -217,7 +201,7 @@ def ledger() -> list[Entry]:
         for entry in entries
         if entry.profile == "ci"
         and entry.verdict == "reproduced"
-        and any(spread is None or spread > 0 for _, spread, _ in entry.past)
+        and any(spread > 0 for _, spread, _ in entry.past)
     ]
 
 
@@ -232,31 +216,20 @@ def failing(entry: Entry, samples: int, rng: np.random.Generator, *, left: float
         shares = [share] + [1.0] * (len(past) - 1)
         draws = rng.standard_normal((len(past), seeds, samples))
         return [
-            draw * np.exp(-one.mean * share)
-            if one.spread is None
-            else draw * one.spread + one.mean * share
+            draw * one.spread + one.mean * share
             for one, share, draw in zip(past, shares, draws, strict=True)
         ]
 
     def excesses(values: list[Array], seeds: int) -> list[Excess]:
         return [
-            Excess(-np.log(value[:seeds].std(axis=0, ddof=1)), None, seeds)
-            if one.spread is None
-            else Excess(value[:seeds].mean(axis=0), value[:seeds].std(axis=0, ddof=1), seeds)
-            for one, value in zip(past, values, strict=True)
+            Excess(value[:seeds].mean(axis=0), value[:seeds].std(axis=0, ddof=1), seeds)
+            for value in values
         ]
 
     accepted = excesses(drawn(REFERENCE, 1.0), REFERENCE)
     values, first = drawn(FURTHER[-1], left), LOOKS[0]
-    weighed = [
-        weigh([value[:first]])
-        for one, value in zip(past, values, strict=True)
-        if one.spread is not None
-    ]
-    holds = fails = np.zeros(samples, dtype=bool)
-    if weighed:
-        look = Look(Design(looks=(first,)), weighed)
-        holds, fails = look.reproduced, look.refuted
+    look = Look(Design(looks=(first,)), [weigh([value[:first]]) for value in values])
+    holds, fails = look.reproduced, look.refuted
     failed, in_doubt = np.tile(fails, (len(LEVELS), 1)), ~(holds | fails)
     shares = []
     for seeds in BUDGETS:
@@ -296,7 +269,7 @@ def row(case: Case, claims: int) -> str:
     failed, refuted = ((same.failed + same.refuted) / same.claims, same.refuted / same.claims)
     caught, halved = ((each.failed + each.refuted) / each.claims for each in (gone, half))
     return (
-        f"{case.word:<7}{case.noise:<13}{case.comparisons:>3}"
+        f"{case.noise:<13}{case.comparisons:>3}"
         f"{','.join(map(str, case.here)):>8}{case.effect:7.2f}{same.again / same.claims:8.1%}"
         f"{failed:10.1e} ({refuted:.0e}){caught:8.1%}{halved:8.1%}"
         f"{same.smaller / same.claims:10.1e}"
@@ -315,11 +288,6 @@ CASES = [
         )
         for effect in (0.75, 1.0, 1.5, 2.0, 3.0)
     ),
-    *(
-        Case(effect, noise, word="spread")
-        for noise in ("normal", "heavy")
-        for effect in (0.7, 1.1, 1.6, 2.3)
-    ),
 ]  # fmt: skip
 
 
@@ -336,7 +304,7 @@ def main() -> None:
     claims = 200_000 if options.quick else 1_000_000
     print(f"{claims} reproduced claims a row, {claims // 50} for what vanished or halved\n")
     print(
-        f"{'word':<7}{'noise':<13}{'of':>3}{'looks':>8}{'effect':>7}{'again':>8}"
+        f"{'noise':<13}{'of':>3}{'looks':>8}{'effect':>7}{'again':>8}"
         f"{'false (refuted)':>18}{'caught':>8}{'halved':>8}{'smaller':>10}{'halved':>8}{'seeds':>8}"
     )
     for case in CASES:

@@ -7,8 +7,7 @@
 The null of a word is its boundary: one comparison sits exactly on its bound, the others are clear
 (all of them sit on it in the rows called `tied`: there `refuted` has the most ways to be wrong).
 A `reproduced` and a `refuted` are both called false there, each allowed half the level. Power is
-the share reproduced when that comparison lies 1.5 standard deviations of an arm past its bound; for
-the spread, when the true one is a quarter of the bound.
+the share reproduced when that comparison lies 1.5 standard deviations of an arm past its bound.
 
 A documented run (`one run` and the like) is drawn afresh for every sample. It is falsely reproduced
 where its mean lies just outside the stated width, and falsely refuted where it is a run of the very
@@ -20,14 +19,12 @@ The tests are exact for normal values. The other noises show what they do where 
 the same without the mirror: where two arms are skewed alike, their difference is not. In every
 second arm of `collapse` a tenth of the seeds lies six standard deviations of the others lower.
 Every arm has standard deviation 1; `paired` arms correlate by 0.8 over seeds, `unpaired` ones not
-at all. What arms share is normal, so the spread of one arm is judged at its worst in the unpaired
-rows.
+at all.
 
 The values of `tied` and `ceiling` are counts of right answers: one example is right on half of the
 seeds of an arm, or on 95 % of them. Arms that are paired are alike on four seeds of five, and there
 are seeds on which all arms tie. An example is 1, and the metric says so where it is compared as it
-is (`Scale("identity", count=1)`); their standard deviation is 0.5 or 0.22. The spread has no row
-there, since a spread of half an example is not told from none.
+is (`Scale("identity", count=1)`); their standard deviation is 0.5 or 0.22.
 
 The table of edges judges pairs of arms one by one, by the words as a claim writes them: arms that
 tie, collapse, or are means over a few examples. Shares are counts of right answers on 300 examples,
@@ -58,7 +55,6 @@ from repro.judge import (
     Scale,
     Statement,
     Verdict,
-    either,
 )
 from repro.judge.evidence import Look
 from repro.judge.levels import Level, shifts
@@ -82,7 +78,6 @@ class Word:
     claim: Callable[[list[Measured]], Verdict]
     scale: ScaleName = "identity"
     """Where the means lie and the noise is added; the judge is given natural values."""
-    sd: Callable[[float], float] = lambda e: 1.0
     runs: int = 0
     """The number of runs that the documented number is the mean of, where it is drawn too."""
     source_pairs: bool = True
@@ -126,28 +121,19 @@ WORDS: dict[str, Word] = {
     "at most times": Word(
         lambda e: [np.log(2) - e, 0], lambda a: a[0].is_at_most_times(2, a[1]), "log"
     ),
-    "spreads": Word(
-        lambda e: [0], lambda a: a[0].spreads_at_most(1.0), sd=lambda e: 1 / (1 + 2 * e)
-    ),
     "climbs": Word(lambda e: [0, 9, 9 + e, 18 + e], lambda a: Ladder(a).climbs()),
     "climbs, tied": Word(lambda e: [e * i for i in range(5)], lambda a: Ladder(a).climbs()),
     "falls": Word(lambda e: [9 + e, 9, 0], lambda a: Ladder(a).falls()),
     "peaks": Word(lambda e: [0, 9 + e, 9], lambda a: Ladder(a).peaks_at(1)),
     "bottoms": Word(lambda e: [9, 0, e], lambda a: Ladder(a).bottoms_at(1)),
-    "dips": Word(lambda e: [9, 0, e], lambda a: Ladder(a).dips_at(1)),
     "ordered": Word(lambda e: [18 + e, 9 + e, e, 0], lambda a: Ladder(a).is_ordered()),
     "ordered, tied": Word(lambda e: [3 * e, 2 * e, e, 0], lambda a: Ladder(a).is_ordered()),
     "gain": Word(lambda e: [5 + e, 0, 5, 0], lambda a: (a[0] - a[1]) > (a[2] - a[3])),
-    "diminishes": Word(lambda e: [0, 27 + e, 36 + e, 45], lambda a: Ladder(a).diminishes()),
-    "largest step": Word(lambda e: [0, 9 + e, 18 + e, 18], lambda a: Ladder(a).largest_step_is(0)),
     "best epoch": Word(lambda e: [0, e, 9, 9], lambda a: curve(a).bottoms_at(1)),
     "best, tied": Word(lambda e: [-e, 0, 0, 0, 0], lambda a: curve(a).bottoms_at(1)),
     "last is best": Word(lambda e: [0, 9, 9 + e], lambda a: curve(a).peaks_at(-1)),
     "keeps falling": Word(lambda e: [18 + e, 18, 9, 0], lambda a: curve(a).falls()),
     "keeps climbing": Word(lambda e: [5, 0, e, 9 + e], lambda a: curve(a).climbs(after=2)),
-    "falls while": Word(
-        lambda e: [9 + e, 9, 0, 0, 9, 18], lambda a: curve(a[:3]).falls_while(curve(a[3:]))
-    ),
     "one run": Word(
         lambda e: [5 + WIDTH - e], lambda a: a[0].agrees_with(5.0, runs=1, within=WIDTH), **ONE_RUN
     ),
@@ -189,7 +175,9 @@ class Recorder(Judge):
 
     def decide(self, statement: Statement) -> Verdict:
         self.statement = statement
-        return Verdict(outcome=Outcome.NOT_RUN, statement=statement.text)
+        return Verdict(
+            outcome=Outcome.NOT_RUN, statement=statement.text, judge=self, judged=statement
+        )
 
 
 def noise(kind: str, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
@@ -254,7 +242,7 @@ def stated(
     """The word's statement about simulated arms."""
     means, recorder = word.means(effect), Recorder(design)
     arms = [
-        mean + word.sd(effect) * arm
+        mean + arm
         for mean, arm in zip(means, standard_arms(kind, correlation, samples), strict=False)
     ]
     if word.runs:  # the sentence has a number, so what is measured moves and not the document
@@ -311,8 +299,6 @@ def table(
         "samples": samples,
     }
     for looks, (name, word) in product(DESIGNS, WORDS.items()):
-        if name == "spreads" and kind in STEPS:
-            continue
         design = Design(looks=looks, level=level)
         rows.append((",".join(map(str, looks)), name, errors_and_power(word, design, **simulated)))
     return rows
@@ -435,9 +421,6 @@ EDGES = {
     "half of the runs": Edge(_half, lambda a: a[0].exceeds(a[1], in_at_least=0.5), None),
     "(a > b) & (c > d) & (e > f)": Edge(_nulls, _and, None),
     "... lognormal": Edge(partial(_nulls, lognormal=True), _and, None),
-    "either(a > b, c > d, e > f)": Edge(
-        _nulls, lambda a: either(a[0] > a[1], a[2] > a[3], a[4] > a[5]), None
-    ),
     **{
         f"within {margin:g} sd, on its edge": Edge(
             partial(_margin, margin=margin),
@@ -563,7 +546,6 @@ def main() -> None:
                 print(f"{kind:<8}{pairing:<10}{looks:<16}{word:<16}", end="")
                 print("  ".join(percent(rate, samples) for rate in shares), flush=True)
                 group = "a documented run" if WORDS[word].runs else "other words"
-                group = "the spread" if word == "spreads" else group
                 row = worst.setdefault((kind, f"{looks:<16}{group}"), [0.0, 0.0])
                 row[:] = max(row[0], shares[0]), max(row[1], shares[1])
     print("\nthe worst of the words, paired or not:")

@@ -7,6 +7,10 @@ not whether BP's are: BP minimises one loss here, and has local ones in controls
 means of three runs, and are held against what three runs give.
 """
 
+from functools import reduce
+from itertools import pairwise
+from operator import and_
+
 import pytest
 
 from repro import claim
@@ -33,22 +37,11 @@ D512_DOCUMENTED = {
     "fa": [0.359, 0.412, 0.361],
     "dfa": [0.349, 0.226, 0.302],
 }
-D256_SPREADS = {  # its table: the standard deviation of the three seeds of each
-    "bp": [0.001, 0.003, 0.003, 0.001, 0.002],
-    "fa": [0.003, 0.008, 0.016, 0.008, 0.009],
-    "dfa": [0.003, 0.015, 0.013, 0.008, 0.006],
-}
-D512_SPREADS = {
-    "bp": [0.003, 0.002, 0.001],
-    "fa": [0.000, 0.004, 0.003],
-    "dfa": [0.005, 0.015, 0.005],
-}
 SHAPES = {"d256": (D256_L4, D256_DOCUMENTED), "d512": (D512_L2, D512_DOCUMENTED)}
 
 A_POINT = 0.01  # the source itself calls 0.617 and 0.615, or 0.301 and 0.306, reproductions
 ALIKE = 0.02  # it says ≈ 0.35 of frozen rungs from 0.349 to 0.389: two points about their middle
 MUCH = 1.25  # for "≪": about half of the documented excesses, 0.53 and 0.67
-HALF_A_DIGIT = 0.0005  # what is printed as 0.001 may be up to 0.0015
 TWICE = 0.10  # for "well above" a chance of 0.10: at least twice that
 
 question = "004, not in its text: asked of its result"
@@ -78,6 +71,16 @@ def per_cell(d256, d512):
     return pytest.mark.parametrize(("arm", "documented"), cells.values(), ids=cells)
 
 
+def steps(rungs):
+    """Return the gain of each rung over the one before."""
+    return [after - before for before, after in pairwise(rungs)]
+
+
+def all_of(findings):
+    """Judge several findings as one statement."""
+    return reduce(and_, findings)
+
+
 def gains(full, frozen, documented):
     """Judge whether the gain over the frozen rung is the documented one, of three runs each."""
     return full.accuracy.agrees_with(documented, runs=3, within=A_POINT, plus=frozen.accuracy)
@@ -92,17 +95,6 @@ def gains(full, frozen, documented):
 @per_cell(D256_DOCUMENTED, D512_DOCUMENTED)
 def test_cell(trials, arm, documented):
     assert trials(arm).accuracy.agrees_with(documented, runs=3, within=A_POINT)
-
-
-@claim(
-    "The table: accuracy differs between three seeds by no more than it says",
-    source=SOURCE,
-    documented="± {documented:.3f}",
-    only_at="paper",
-)
-@per_cell(D256_SPREADS, D512_SPREADS)
-def test_cell_spread(trials, arm, documented):
-    assert trials(arm).accuracy.spreads_at_most(documented + HALF_A_DIGIT, over=3)
 
 
 @claim("BP climbs with every trained block", source=SOURCE, documented="{documented}")
@@ -126,7 +118,9 @@ def test_bp_climbs_on_fresh_seeds(trials):
 @claim("BP's largest step is the first", source=SOURCE, documented="{documented}")
 @per_shape("+0.176, then +0.033 at most", "+0.197, then +0.020")
 def test_bp_gains_most_from_the_first_block(trials, shape, documented):
-    assert trials(shape.ladder()).accuracy.largest_step_is(0)
+    rungs = trials(shape.ladder()).accuracy
+    first, *later = steps(rungs)
+    assert all_of(first > step for step in later) & (rungs[1] > rungs[0])
 
 
 @claim(
@@ -136,7 +130,9 @@ def test_bp_gains_most_from_the_first_block(trials, shape, documented):
     kind="question",
 )
 def test_bp_has_diminishing_returns(trials):
-    assert trials(D256_L4.ladder()).accuracy.diminishes()
+    rungs = trials(D256_L4.ladder()).accuracy
+    shrinks = all_of(before > after for before, after in pairwise(steps(rungs)))
+    assert shrinks & (rungs[-1] > rungs[-2])
 
 
 @claim(
@@ -257,7 +253,9 @@ def test_fa_gain(trials, shape, documented):
 
 @claim("FA dips at k=2 at d=256", source="004, Interpretation", documented="0.382, 0.349, 0.398")
 def test_fa_dips(trials):
-    assert trials(D256_L4.but(rule="fa").ladder()).accuracy.dips_at(2)
+    fa = D256_L4.but(rule="fa")
+    one, two, three = trials(*(fa.but(trained=k) for k in (1, 2, 3)))
+    assert (one.accuracy > two.accuracy) & (three.accuracy > two.accuracy)
 
 
 @claim(
@@ -412,21 +410,6 @@ def test_initial_stack_ratio(trials):
 def test_initial_stack_cosine(trials):
     start = trials(initial, size="paper")
     assert start.stack_cosine.agrees_with(0.981, runs=3, within=0.002)  # as far as 0.01 turns it
-
-
-@claim(
-    "At initialisation the stack differs between three seeds by no more than it says",
-    source="004, Footnote",
-    documented="± {documented}",
-)
-@pytest.mark.parametrize(
-    ("metric", "documented"),
-    [("stack_ratio", 0.003), ("stack_cosine", 0.001)],
-    ids=["ratio", "cosine"],
-)
-def test_initial_stack_spread(trials, metric, documented):
-    start = trials(initial, size="paper")
-    assert getattr(start, metric).spreads_at_most(documented + HALF_A_DIGIT, over=3)
 
 
 @claim(

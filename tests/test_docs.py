@@ -181,7 +181,7 @@ def test_a_row_names_a_case_and_no_case_whose_name_contains_it():
 
 
 def test_a_sentence_that_nothing_judges_is_refused(tmp_path):
-    row = 'source = "900"\nnumber = "1"\nsays = "It rises"\nread = "today"\nmended = "nothing"\n'
+    row = 'source = "900"\nnumber = "1"\nsays = "It rises"\nread = "today"\n'
     for judges in ("", 'judged_by = ["it_falls"]', 'tested_by = ["tests/test_it.py::test_it"]'):
         (tmp_path / "coverage.toml").write_text(f"[[claim]]\n{row}{judges}")
         with pytest.raises(COVERAGE["CoverageError"], match="Claim 1 of source 900"):

@@ -26,7 +26,7 @@ from repro.judge.measured import Gain, Measured
 from repro.judge.power import detectable
 from repro.judge.scale import Scale, ScaleError
 from repro.judge.shapes import Curve, Ladder
-from repro.judge.verdict import Beyond, Findings, Outcome, Verdict, either, p_of_all
+from repro.judge.verdict import Beyond, Findings, Outcome, Verdict, p_of_all
 
 __all__ = [
     "Beyond",
@@ -50,7 +50,6 @@ __all__ = [
     "Verdict",
     "compare_with_ledger",
     "detectable",
-    "either",
     "p_of_all",
     "reference",
 ]

@@ -34,7 +34,7 @@ class Effect(Evidence):
     """
 
     label: str
-    kind: Literal["difference", "spread", "share", "run"] = "difference"
+    kind: Literal["difference", "share", "run"] = "difference"
     """`run` compares one run, or the mean of a few, with a documented number as the bound."""
     unit: str
     bound: float
@@ -51,8 +51,7 @@ class Effect(Evidence):
     distance: float
     """The distance past the bound; infinite where nothing depends on the seed.
 
-    The unit is one standard deviation over seeds. For a claim about a standard deviation the
-    distance is the logarithm of a ratio, and for a share of runs a difference of shares.
+    The unit is one standard deviation over seeds; for a share of runs, a difference of shares.
     """
     correlation: float | None = None
     """Pearson's r of the two sides over paired seeds."""
@@ -61,7 +60,7 @@ class Effect(Evidence):
     sides: tuple[int, ...] = ()
     """The indices of its sides in `Verdict.samples`, in the order of its label."""
     per_seed: tuple[float, ...] = ()
-    """The effect on each seed alone; for a spread, the values themselves."""
+    """The effect on each seed alone."""
 
     @property
     def counted(self) -> str:

@@ -42,7 +42,7 @@ class Excess:
 
     mean: Any
     spread: Any
-    """The standard deviation over seeds; None where spreads are compared, by their logarithms."""
+    """The standard deviation over seeds."""
     seeds: int
 
 
@@ -191,13 +191,11 @@ class Look:
 
     Reproduced: every needed comparison holds at this look (intersection-union: no correction of
     the level). Refuted: any comparison fails, implied ones too, at a shared level (Bonferroni).
-    If the statement is one of several `alternatives`, these share the level.
     """
 
     design: Design
     needed: Sequence[Evidence]
     implied: Sequence[Evidence] = ()
-    alternatives: int = 1
 
     @cached_property
     def every(self) -> list[Evidence]:
@@ -238,7 +236,7 @@ class Look:
         level_at = self.design.level_at
         if self.reproduced:
             sides = [level_at(e.p_for, e.seeds, statistic=e.statistic_for) for e in self.needed]
-            return float(min(1.0, 2 * self.alternatives * max(sides)))
+            return float(min(1.0, 2 * max(sides)))
         if self.refuted:
             sides = [
                 level_at(e.p_against, e.seeds, statistic=e.statistic_against)
@@ -251,9 +249,9 @@ class Look:
     def _boundaries(self, seeds: int | None = None) -> tuple[list[float], list[float]]:
         """The p at which each comparison holds and fails, at its own look or at `seeds` seeds."""
         every, boundary = (*self.needed, *self.implied), self.design.boundary
-        whole, share = 1 / self.alternatives, 1 / sum(each.weight for each in every)
+        share = 1 / sum(each.weight for each in every)
         return (
-            [boundary(seeds or e.seeds, share=whole, statistic=e.statistic_for) for e in every],
+            [boundary(seeds or e.seeds, statistic=e.statistic_for) for e in every],
             [boundary(seeds or e.seeds, share=share, statistic=e.statistic_against) for e in every],
         )
 

@@ -23,9 +23,9 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from scipy.special import fdtrc, stdtr  # type: ignore[import-untyped]
+from scipy.special import stdtr  # type: ignore[import-untyped]
 
-from repro.judge.contrast import Contrast, Readings, Statement
+from repro.judge.contrast import Contrast, Readings
 from repro.judge.evidence import Excess
 from repro.judge.scale import ScaleError
 from repro.judge.verdict import Outcome, Verdict
@@ -73,8 +73,6 @@ def chance_of_less(accepted: Excess, measured: Excess) -> Any:
     """
     here, there = measured.seeds - 1, accepted.seeds - 1
     less = accepted.mean - measured.mean
-    if accepted.spread is None:
-        return fdtrc(here, there, np.exp(2 * less))
     squares = there * accepted.spread**2 + here * measured.spread**2
     error = np.sqrt(squares / (here + there) * (1 / accepted.seeds + 1 / measured.seeds))
     t = less / np.where(error > 0, error, 1.0)
@@ -134,8 +132,6 @@ class LedgerComparison:
 
 def _amount(excess: Excess) -> str:
     """A distance in words; in standard deviations over seeds, if there is a spread."""
-    if excess.spread is None:
-        return f"a ratio of {np.exp(excess.mean):.3g}"
     return f"{excess.mean / excess.spread:.2f} sd" if excess.spread else f"{excess.mean:.6g}"
 
 
@@ -148,7 +144,7 @@ def compare_with_ledger(
     """
     compared, before = [], 0
     for verdict in findings:
-        comparisons = sum(len(each.terms) for each in _statements(verdict))
+        comparisons = len(verdict.judged.terms)
         own = accepted[before : before + comparisons]
         compared.append(_compared(verdict, own, among=len(accepted), has=has))
         before += comparisons
@@ -161,8 +157,7 @@ def _compared(
     compared = LedgerComparison(verdict, Standing.INCOMPARABLE)
     for seeds in (verdict.seeds, *(each for each in FURTHER if each > verdict.seeds)):
         measured = distances(verdict, seeds) if has(seeds) else []
-        kinds, now = ([each.spread is None for each in side] for side in (accepted, measured))
-        if not measured or kinds != now:
+        if not measured or len(measured) != len(accepted):
             break
         chance = float(chance_unchanged(accepted, measured, among=among))
         found = standing(chance, seeds)
@@ -192,18 +187,17 @@ def reference(
 def distances(verdict: Verdict, seeds: int) -> list[Excess]:
     """Return how far past its bound each comparison of a finding is, over the first seeds.
 
-    Empty where a comparison has no distance: a value is not finite, or lies outside the scale, or a
-    claimed spread is zero. A comparison that no value could fail has the distance 0.
+    Empty where a comparison has no distance: a value is not finite, or lies outside the scale. A
+    comparison that no value could fail has the distance 0.
     """
-    found: list[Excess] = []
-    for statement in _statements(verdict):
-        readings = {side: np.asarray(side.values(seeds), dtype=float) for side in statement.sides}
-        if not all(np.isfinite(values).all() for values in readings.values()):
-            return []
-        try:
-            found += [_distance(term, readings, seeds) for term in statement.terms]
-        except ScaleError:
-            return []
+    statement = verdict.judged
+    readings = {side: np.asarray(side.values(seeds), dtype=float) for side in statement.sides}
+    if not all(np.isfinite(values).all() for values in readings.values()):
+        return []
+    try:
+        found = [_distance(term, readings, seeds) for term in statement.terms]
+    except ScaleError:
+        return []
     return found if all(np.isfinite(each.mean) for each in found) else []
 
 
@@ -211,11 +205,4 @@ def _distance(term: Contrast, readings: Readings, seeds: int) -> Excess:
     if np.any(term.is_trivial(readings)):
         return Excess(0.0, 0.0, seeds)
     evidence = term.weigh(readings)
-    spread = None if evidence.spread is None else float(evidence.spread)
-    return Excess(float(evidence.mean), spread, evidence.seeds)
-
-
-def _statements(verdict: Verdict) -> list[Statement]:
-    """Return the statements that were decided for a finding, or for its parts."""
-    judged = [each.judged for each in verdict.parts or (verdict,)]
-    return [statement for statement in judged if statement is not None]
+    return Excess(float(evidence.mean), float(evidence.spread), evidence.seeds)

@@ -36,7 +36,7 @@ class Judge:
         The statements then share one level: any of them can refute the joint one, and all together
         refute it falsely no more often than a single statement may.
         """
-        statements = [v.judged for v in verdicts if v.judged is not None]
+        statements = [verdict.judged for verdict in verdicts]
         together = Statement(
             ", and ".join(statement.text for statement in statements),
             tuple(term for statement in statements for term in statement.terms),
@@ -44,26 +44,15 @@ class Judge:
         )
         return self.findings.replace(verdicts, self._decided(together))
 
-    def either(self, verdicts: Sequence[Verdict]) -> Verdict:
-        """Replace several verdicts by one: that at least one of their statements holds."""
-        return self.findings.replace(verdicts, self._either(verdicts))
-
     def again(self, verdict: Verdict, looks: tuple[int, ...]) -> Verdict:
         """Judge the statement of a verdict at other looks, and put it in the verdict's place."""
         other = replace(self, design=replace(self.design, looks=looks))
         made = self.findings.made  # in the order in which the ledger has them
         place = [each is verdict for each in made].index(True)
-        judged = verdict.judged
-        made[place] = other._either(verdict.parts) if judged is None else other._decided(judged)
+        made[place] = other._decided(verdict.judged)
         return made[place]
 
-    def _either(self, verdicts: Sequence[Verdict]) -> Verdict:
-        statements = [v.judged for v in verdicts if v.judged is not None]
-        parts = [self._decided(statement, alternatives=len(statements)) for statement in statements]
-        return self._any_of(parts)
-
-    def _decided(self, statement: Statement, *, alternatives: int = 1) -> Verdict:
-        """Judge a statement, which is one of `alternatives` that would each be enough."""
+    def _decided(self, statement: Statement) -> Verdict:
         design, sides = self.design, statement.sides
         for seeds in design.looks:
             readings = {side: _read(side, seeds) for side in sides}
@@ -72,7 +61,7 @@ class Judge:
             terms = _judged_terms(statement, readings)
             weighed = [_weighed(term, readings) for term in terms]
             needed = len(terms) - len(statement.implied)
-            look = Look(design, weighed[:needed], weighed[needed:], alternatives)
+            look = Look(design, weighed[:needed], weighed[needed:])
             if look.reproduced or look.refuted or seeds == design.looks[-1] or look.is_hopeless:
                 break
         effects = _effects(look, terms, readings)
@@ -110,36 +99,6 @@ class Judge:
             level=design.level,
             judge=self,
             judged=statement,
-        )
-
-    def _any_of(self, parts: Sequence[Verdict]) -> Verdict:
-        """Join alternatives into one verdict: reproduced if any of them is, refuted if all are."""
-        ps = [part.p for part in parts if part.outcome is Outcome.REPRODUCED]
-        outcome, p = Outcome.INCONCLUSIVE, 1.0
-        if ps:
-            outcome, p = Outcome.REPRODUCED, min(ps)
-        elif all(part.outcome is Outcome.REFUTED for part in parts):
-            outcome, p = Outcome.REFUTED, max(part.p for part in parts)
-        samples = tuple(dict.fromkeys(sample for part in parts for sample in part.samples))
-        place = {sample: i for i, sample in enumerate(samples)}
-        return Verdict(
-            outcome=outcome,
-            statement=" or ".join(part.statement for part in parts),
-            scale=", ".join(dict.fromkeys(part.scale for part in parts if part.scale)),
-            samples=samples,
-            effects=tuple(
-                replace(effect, sides=tuple(place[part.samples[side]] for side in effect.sides))
-                for part in parts
-                for effect in part.effects
-            ),
-            seeds=max(part.seeds for part in parts),
-            looks=parts[0].looks,
-            level=self.design.level,
-            p=p,
-            reason="; ".join(dict.fromkeys(part.reason for part in parts if part.reason)),
-            advice="; ".join(dict.fromkeys(part.advice for part in parts if part.advice)),
-            parts=tuple(parts),
-            judge=self,
         )
 
 

@@ -17,7 +17,7 @@ from repro.judge.mistakes import (
     require_share,
     require_width,
 )
-from repro.judge.terms import DocumentedRun, InHalfOfRuns, SmallSpread, runs_of
+from repro.judge.terms import DocumentedRun, InHalfOfRuns, runs_of
 from repro.judge.verdict import Verdict
 
 
@@ -191,28 +191,6 @@ class Measured(NoArithmetic, Side):
         """
         term = replace(self._times(of, ratio), below=True)
         return self._decide(f"is at most {ratio:g} times {of.label}", term)
-
-    def spreads_at_most(self, documented: float, *, over: int | None = None) -> Verdict:
-        """Judge whether the standard deviation over seeds is at most the documented one.
-
-        The claim is about all possible seeds, and the test is chi-square, on the unscaled metric.
-        If the source measured its number `over` a few seeds, that number is a sample too, and the
-        test is F. Three runs say little: only some fifteen times their spread refutes, and only a
-        third of it reproduces. Both tests depend more on normal values than a t test does.
-
-        >>> deep = trials(DEEP)
-        >>> assert deep.accuracy.spreads_at_most(0.03)
-        >>> print(deep.accuracy.spreads_at_most(0.0001).outcome)
-        refuted
-        """
-        require_positive(documented, "a spread")
-        if over is not None and not is_count(over, least=2):
-            raise ValueError(f"over={over!r} seeds have no spread: give at least 2")
-        text = f"spreads at most {documented:g}"
-        if over is not None:
-            text += f", as over {over} seeds there"
-        term = SmallSpread((self,), at_most=documented, runs=over or 0)
-        return self._decide(text, term, documented=documented)
 
     def agrees_with(
         self,

@@ -42,8 +42,8 @@ class NoLogic:
 
     def _no_operator(self, *others: object) -> NoReturn:
         raise TypeError(
-            "findings have no other operators than `&`: write either(a > b, c > d) for an"
-            " alternative, and a < b or a.is_within(margin, of=b) for the contrary of a > b"
+            "findings have no other operators than `&`: claim each alternative by itself, and the"
+            " contrary of a > b with a < b or a.is_within(margin, of=b)"
         )
 
     __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = __neg__ = _no_operator

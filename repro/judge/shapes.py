@@ -21,7 +21,7 @@ import numpy as np
 
 from repro.judge.contrast import Contrast, Statement
 from repro.judge.judge import Judge
-from repro.judge.measured import Gain, Measured, above, amount
+from repro.judge.measured import Measured, above, amount
 from repro.judge.scale import Array, Scale
 from repro.judge.verdict import Verdict
 
@@ -96,55 +96,6 @@ class Ladder:
         low = self._rung(index)
         terms = [above(rung, low) for rung in self if rung is not low]
         return self._decide(f"bottoms at {low.label}", terms)
-
-    def dips_at(self, index: int) -> Verdict:
-        """Judge whether this rung, counted from 0, lies below both of its neighbours.
-
-        >>> assert trials([DEEP, SHALLOW, MEDIUM]).accuracy.dips_at(1)
-        """
-        low = self._rung(index)
-        place = index % len(self)
-        if not 0 < place < len(self) - 1:
-            raise ValueError(f"{low.label} is an end of the ladder and has no two neighbours")
-        terms = [above(self[place + step], low) for step in (-1, 1)]
-        return self._decide(f"dips at {low.label}", terms)
-
-    def diminishes(self, *, falling: bool = False) -> Verdict:
-        """Judge whether every step goes up, and is smaller than the step before.
-
-        With `falling=True` every step goes down. Steps are compared on the scale of the metric.
-        Only the last step is tested to go up: the larger steps before it then do, too.
-
-        >>> assert trials([SHALLOW, MEDIUM, DEEP]).accuracy.diminishes()
-        """
-        steps = self._steps(falling)
-        if len(steps) < 2:
-            raise ValueError("steps can only diminish on a ladder of at least three rungs")
-        shrinking = [before.larger_than(after) for before, after in pairwise(steps)]
-        terms = [*shrinking, above(steps[-1].high, steps[-1].low)]
-        return self._decide(f"{'falls' if falling else 'climbs'} by ever smaller steps", terms)
-
-    def largest_step_is(self, index: int, *, falling: bool = False) -> Verdict:
-        """Judge whether the step from rung `index` to the next goes up, and is the largest.
-
-        With `falling=True` the step goes down.
-
-        >>> assert trials([SHALLOW, MEDIUM, DEEP]).accuracy.largest_step_is(0)
-        """
-        steps = self._steps(falling)
-        if not 0 <= index < len(steps) or len(steps) < 2:
-            raise ValueError(
-                f"step {index} is not one of at least two steps: the ladder has {len(steps)}, "
-                "counted from 0"
-            )
-        largest = steps[index]
-        larger = [largest.larger_than(step) for i, step in enumerate(steps) if i != index]
-        terms = [*larger, above(largest.high, largest.low)]
-        way = "down" if falling else "up"
-        return self._decide(f"has its largest step {way} at {largest.label}", terms)
-
-    def _steps(self, falling: bool) -> list[Gain]:
-        return [a - b if falling else b - a for a, b in pairwise(self)]
 
     def _rung(self, index: int) -> Measured:
         if not -len(self) <= index < len(self):
@@ -278,19 +229,6 @@ class Curve:
         """
         first = self._first(after)
         return self._decide(f"keeps climbing after epoch {first}", self._steps(first, 1))
-
-    def falls_while(self, other: Curve, *, after: int | None = None) -> Verdict:
-        """Judge whether this keeps falling after an epoch while another curve keeps climbing.
-
-        The other curve may be of another metric.
-
-        >>> over_epochs = trials(DEEP).over_epochs
-        >>> assert over_epochs.loss.falls_while(over_epochs.perplexity, after=2)
-        """
-        text = f"keeps falling while {other.metric} of {other.label} keeps climbing"
-        first = max(self._first(after), other._first(after))
-        terms = self._steps(first, -1), other._steps(first, 1)
-        return self._decide(f"{text}, after epoch {first}", *terms)
 
     def _best(self, epoch: int, word: str, sign: int) -> Verdict:
         """Judge whether the epoch lies above every other epoch; with a `sign` of -1, below."""

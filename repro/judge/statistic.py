@@ -16,17 +16,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-from scipy.special import (  # type: ignore[import-untyped]
-    bdtr,
-    chdtr,
-    chdtrc,
-    fdtr,
-    fdtrc,
-    fdtri,
-    gammainccinv,
-    gammaincinv,
-    stdtrit,
-)
+from scipy.special import bdtr, stdtrit  # type: ignore[import-untyped]
 
 from repro.judge.scale import Array
 
@@ -60,54 +50,6 @@ class Student:
         hypotenuse = np.sqrt(seeds - 1 + value**2)
         along, across = value / hypotenuse, np.sqrt(seeds - 1) / hypotenuse
         samples[:] = length * (along / np.sqrt(seeds) + across * _direction(samples))
-
-
-@dataclass(frozen=True)
-class Spread:
-    """The chi-square statistic of values whose standard deviation should be small, or `large`.
-
-    Values are in units of the bound. The statistic of a small spread is negated, so that large
-    values are evidence here too. If the bound is itself the standard deviation of a few `runs`, the
-    statistic is F: these runs are the first rows of the samples, at every look.
-    """
-
-    large: bool
-    runs: int = 0
-
-    def rows(self, seeds: int) -> int:
-        return self.runs + seeds
-
-    def compute(self, samples: Array) -> Array:
-        values = samples[self.runs :]
-        squares: Array = values.var(axis=0) * len(values)
-        if self.runs:
-            squares = squares / samples[: self.runs].var(axis=0, ddof=1)
-        return squares if self.large else -squares
-
-    def critical(self, p: Any, seeds: int) -> Any:
-        freedom = seeds - 1
-        if self.runs:
-            squares = freedom * fdtri(freedom, self.runs - 1, 1 - p if self.large else p)
-        else:
-            squares = 2 * (gammainccinv if self.large else gammaincinv)(freedom / 2, p)
-        return squares if self.large else -squares
-
-    def tail(self, squares: Any, seeds: int) -> Any:
-        """Return the chance of a sum of squares (in units of the bound) this small, or large."""
-        if self.runs:
-            chance = fdtrc if self.large else fdtr
-            return chance(seeds - 1, self.runs - 1, squares / (seeds - 1))
-        return (chdtrc if self.large else chdtr)(seeds - 1, squares)
-
-    def impose(self, value: Array, samples: Array) -> None:
-        """Replace the sum of squares; with `runs`, the ratio of both sums, and keep their total."""
-        here, squares = samples[self.runs :], np.abs(value)
-        if self.runs:
-            there, ratio = samples[: self.runs], squares / (self.runs - 1)
-            overall = here.var(axis=0) * len(here) + there.var(axis=0) * len(there)
-            there[:] = there.mean(axis=0) + np.sqrt(overall / (1 + ratio)) * _direction(there)
-            squares = overall * ratio / (1 + ratio)
-        here[:] = here.mean(axis=0) + np.sqrt(squares) * _direction(here)
 
 
 @dataclass(frozen=True)
@@ -201,6 +143,6 @@ class Sign:
 _ROUNDED = 1 + 1e-9
 """A p that equals its threshold up to rounding crosses it."""
 
-Simulated: TypeAlias = Student | Spread | Prediction
+Simulated: TypeAlias = Student | Prediction
 Statistic: TypeAlias = Simulated | Sign
 STUDENT, SIGN = Student(), Sign()

@@ -1,4 +1,4 @@
-"""The terms that are no difference of means: a documented run, a standard deviation, a median.
+"""The terms that are no difference of means: a documented run, and a median.
 
 **A documented run.** A printed number is a sample, like each seed here. So it is compared with the
 distribution of one run, not with the mean over seeds alone: its distance from the mean has the
@@ -6,11 +6,6 @@ spread of a run plus the error of the mean (the t test of a prediction). The tes
 runs, with the same spread in the source as here. The number is a single draw, so more seeds do not
 make up for a heavy tail: if runs are not normal, an exact replica is refuted more often than the
 level says. Each verdict says so.
-
-**A standard deviation.** The test is chi-square. If the bound is itself the standard deviation of a
-few runs, the test is F: an exact replica of three runs has twice their standard deviation in one
-case of five. Both tests assume normal values, unscaled, and depend on this more than a t test does,
-with any number of seeds. Each verdict says so.
 
 **A median.** Extremes rule a mean: if some seeds collapse, an arm can be better in nine runs of ten
 and still worse in the mean. A claim about half of the runs is judged by the sign test.
@@ -26,9 +21,9 @@ from scipy.special import betaincinv, stdtr  # type: ignore[import-untyped]
 
 from repro.judge.contrast import Contrast, Readings, rounding
 from repro.judge.effect import Effect
-from repro.judge.evidence import ROUNDING, Evidence
-from repro.judge.scale import Array, Scale
-from repro.judge.statistic import SIGN, Prediction, Spread
+from repro.judge.evidence import Evidence
+from repro.judge.scale import Array
+from repro.judge.statistic import SIGN, Prediction
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,74 +137,6 @@ class DocumentedRun(Contrast):
 def runs_of(runs: int) -> str:
     """Return a number of runs in words, for the mean of them that a source printed."""
     return "one run" if runs == 1 else f"the mean of {runs} runs"
-
-
-@dataclass(frozen=True, kw_only=True)
-class SmallSpread(Contrast):
-    """The term that the standard deviation of one side over seeds is at most `at_most`."""
-
-    at_most: float
-    runs: int = 0
-    """The number of runs behind `at_most`; 0 where `at_most` is a fixed number."""
-    scale = Scale("identity")
-
-    def weigh(self, readings: Readings) -> Evidence:
-        """Test the spread by chi-square, or by F.
-
-        Values within rounding of each other have no spread. This is certain only for an exact
-        metric: a share may hide half an example, and another metric may not use its seed.
-        """
-        values = readings[self.sides[0]]
-        seeds = len(values)
-        spread = values.std(axis=0, ddof=1)
-        fixed = spread <= ROUNDING * np.abs(values).max(axis=0)
-        if not self.is_exact:
-            examples = self.sides[0].scale.count
-            floor = 0.5 / examples if examples else 0.0
-            spread = np.maximum(np.where(fixed, 0.0, spread), floor)
-            fixed = spread == 0
-        squares = (seeds - 1) * (spread / self.at_most) ** 2
-        small, large = self._statistics
-        # The variance of the log of a standard deviation is about 1 / (2 * freedom).
-        printed = 1 / (2 * self.runs - 2) if self.runs else 0.0
-        return Evidence(
-            np.where(fixed, np.inf, np.log(self.at_most / np.where(fixed, 1.0, spread)))[()],
-            None,
-            seeds,
-            error=(0.5 / seeds + printed) ** 0.5,
-            fixed_variance=printed,
-            freedom=seeds - 1,
-            p_for=np.where(fixed, 0.0, small.tail(squares, seeds))[()],
-            p_against=np.where(fixed, 1.0, large.tail(squares, seeds))[()],
-            statistic_for=small,
-            statistic_against=large,
-            is_constant=(fixed & (not self.is_exact))[()],
-        )
-
-    def describe(self, evidence: Evidence, readings: Readings) -> Effect:
-        spread, seeds = self.at_most * float(np.exp(-evidence.mean)), evidence.seeds
-        small, large = self._statistics
-        least = -small.critical(evidence.boundary, seeds)
-        most = large.critical(evidence.boundary_against, seeds)
-        return Effect(
-            **vars(evidence),
-            kind="spread",
-            label=f"sd of {self.sides[0].label}",
-            unit=self.metric,
-            bound=self.at_most,
-            below=True,
-            plain=spread,
-            estimate=spread,
-            low=spread * float((seeds - 1) / most) ** 0.5,
-            high=spread * float((seeds - 1) / least) ** 0.5,
-            distance=float(evidence.mean),
-            per_seed=tuple(readings[self.sides[0]].tolist()),
-        )
-
-    @property
-    def _statistics(self) -> tuple[Spread, Spread]:
-        """The statistic for a small spread, and the one for a large spread."""
-        return Spread(large=False, runs=self.runs), Spread(large=True, runs=self.runs)
 
 
 class InHalfOfRuns(Contrast):

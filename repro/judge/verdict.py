@@ -55,7 +55,6 @@ class Judges(Protocol):
     @property
     def findings(self) -> Findings[Any]: ...
     def join(self, verdicts: Sequence[Verdict], /) -> Verdict: ...
-    def either(self, verdicts: Sequence[Verdict], /) -> Verdict: ...
 
 
 class Beyond(StrEnum):
@@ -101,12 +100,10 @@ class Verdict(NoLogic):
     """The seeds of each arm that would probably settle it; None if no number would."""
     beyond: Beyond = Beyond.NONE
     """The reason why no number of seeds would settle an inconclusive statement."""
-    parts: tuple[Verdict, ...] = ()
-    """The verdicts that `either` joins; one reproduced part is enough."""
-    judge: Judges | None = field(default=None, repr=False, compare=False)
+    judge: Judges = field(repr=False, compare=False)
     """The judge of this verdict, which can join it with others."""
-    judged: Statement | None = field(default=None, repr=False, compare=False)
-    """The judged statement; None for `either`."""
+    judged: Statement = field(repr=False, compare=False)
+    """The judged statement."""
 
     @property
     def is_exact(self) -> bool:
@@ -115,13 +112,7 @@ class Verdict(NoLogic):
 
     @property
     def weakest(self) -> Effect | None:
-        """The needed comparison with the smallest distance past its bound; None without one.
-
-        For `either`, it is the weakest comparison of the part that is closest to reproduced.
-        """
-        if self.parts:
-            found = [weakest.distance for part in self.parts if (weakest := part.weakest)]
-            return next((e for e in self.effects if e.distance == max(found)), None)
+        """The needed comparison with the smallest distance past its bound; None without one."""
         needed = (effect for effect in self.effects if effect.needed)
         return min(needed, key=lambda effect: effect.distance, default=None)
 
@@ -140,8 +131,7 @@ class Verdict(NoLogic):
         return shown if is_exact else f"{shown}, {weakest.counted}"
 
     def __bool__(self) -> bool:
-        if self.judge is not None:
-            self.judge.findings.asserted.append(self)
+        self.judge.findings.asserted.append(self)
         return self.outcome is Outcome.REPRODUCED
 
     def __eq__(self, other: object) -> bool:
@@ -153,17 +143,16 @@ class Verdict(NoLogic):
 
     def __and__(self, other: Verdict) -> Verdict:
         """Judge both as one statement, with one level."""
-        return _judge_of((self, other), "&").join((self, other))
+        require_finding(other, Verdict)
+        if other.judge is not self.judge:
+            raise ValueError("& joins findings of one claim: assert those of another by themselves")
+        return self.judge.join((self, other))
 
     __rand__ = __and__
 
     def __str__(self) -> str:
         """The explanation, in a few lines of at most 80 columns."""
         title = wrap(f"{self.outcome.upper()}: {self.statement}", indent="")
-        if self.parts:
-            enough = [part for part in self.parts if part.outcome is Outcome.REPRODUCED]
-            parts = [textwrap.indent(str(part), "  ") for part in enough or self.parts]
-            return "\n".join((title, *parts, wrap(f"joint level: {100 * self.level:.2g}%")))
         lines, measured = [], [sample for sample in self.samples if not sample.is_fixed]
         if measured:
             lines.append("means: " + ", ".join(f"{s.label} {s.mean:.4g}" for s in measured))
@@ -201,49 +190,14 @@ class Verdict(NoLogic):
         rs = sorted(effect.correlation for effect in needed if effect.correlation is not None)
         worth = " to ".join(dict.fromkeys(f"{r:.2f}" for r in rs[:1] + rs[-1:]))
         kinds = {effect.kind for effect in needed if effect.has_spread}
-        taken = [line for kind, line in _TAKEN_FOR_GRANTED.items() if kind in kinds]
+        taken = [_TAKEN_FOR_GRANTED] if "run" in kinds else []
         return [f"pairing: r = {worth}", *taken] if rs else taken
 
 
-_TAKEN_FOR_GRANTED = {
-    "run": (
-        "it takes the runs of the source to spread as much as these do, and both to be normal: "
-        "where runs are skewed or some collapse, up to 5% of exact replicas are refuted"
-    ),
-    "spread": (
-        "this test takes the values for normal over seeds: for heavy-tailed ones it errs some "
-        "ten times as often as stated, and few seeds do not show it"
-    ),
-}
-
-
-def either(*verdicts: Verdict) -> Verdict:
-    """Judge whether at least one of several findings holds; they share one level.
-
-    Reproduced if any of them is, refuted if all are. Do not write `or` between findings: each of
-    them would have a level of its own.
-
-    >>> deep, medium, shallow = trials(DEEP, MEDIUM, SHALLOW)
-    >>> is_worst = either(
-    ...     shallow.accuracy > deep.accuracy, shallow.perplexity > medium.perplexity
-    ... )
-    >>> assert is_worst
-    """
-    return _judge_of(verdicts, "either(...)").either(verdicts)
-
-
-def _judge_of(verdicts: Sequence[Verdict], word: str) -> Judges:
-    """Return the common judge of findings; raises an error if they cannot be judged together."""
-    for each in verdicts:
-        require_finding(each, Verdict)
-    judges = {id(each.judge): each.judge for each in verdicts if each.judged is not None}
-    judge = verdicts[0].judge if verdicts else None
-    if len(verdicts) < 2 or judge is None or len(judges) > 1 or not all(v.judged for v in verdicts):
-        raise ValueError(
-            f"{word} takes at least two findings of one claim, each a single statement: assert"
-            " another, or an alternative, by itself"
-        )
-    return judge
+_TAKEN_FOR_GRANTED = (
+    "it takes the runs of the source to spread as much as these do, and both to be normal: "
+    "where runs are skewed or some collapse, up to 5% of exact replicas are refuted"
+)
 
 
 def p_of_all(verdicts: Sequence[Verdict]) -> float:

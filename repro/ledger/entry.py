@@ -83,11 +83,8 @@ class Entry:
     """Why no number of seeds would settle an inconclusive claim, if none would."""
     machine: str = ""
     """Device, processor, torch and engine of the runs of a reproduced claim."""
-    past: Sequence[tuple[float, float | None, int]] = ()
-    """The distance of each comparison past its bound, for a reproduced claim: mean, spread, seeds.
-
-    For a standard deviation the spread is None; the file leaves it out.
-    """
+    past: Sequence[tuple[float, float, int]] = ()
+    """The distance past its bound of each comparison of a reproduced claim: mean, spread, seeds."""
     looks: Sequence[int] = ()
     """The looks that the claim itself declares; empty for those of its profile."""
     one_look: Sequence[int] = ()
@@ -187,13 +184,13 @@ def _entry(table: dict[str, Any]) -> Entry:
     return entry
 
 
-def _past(table: dict[str, Any]) -> list[tuple[float, float | None, int]]:
+def _past(table: dict[str, Any]) -> list[tuple[float, float, int]]:
     """Return the distances in an entry's table; raises ValueError where one is bad."""
     rows = table.get("past", [])
     if not isinstance(rows, list) or not all(map(_is_distance, rows)):
         name = table.get("claim", "an entry")
-        raise ValueError(f"{name}: its past is no list of [mean, spread, seeds] or [mean, seeds]")
-    return [(row[0], row[1] if len(row) == 3 else None, row[-1]) for row in rows]
+        raise ValueError(f"{name}: its past is no list of [mean, spread, seeds]")
+    return [tuple(row) for row in rows]
 
 
 def _is_count(number: object) -> bool:
@@ -203,11 +200,11 @@ def _is_count(number: object) -> bool:
 def _is_distance(row: object) -> bool:
     return (
         isinstance(row, list)
-        and len(row) in (2, 3)
+        and len(row) == 3
         and all(isinstance(number, int | float) and math.isfinite(number) for number in row)
-        and (len(row) == 2 or row[1] >= 0)
-        and isinstance(row[-1], int)
-        and row[-1] >= 2
+        and row[1] >= 0
+        and isinstance(row[2], int)
+        and row[2] >= 2
     )
 
 
@@ -222,7 +219,7 @@ def _is_level(row: object) -> bool:
 
 def _encoded(entry: Entry) -> bytes:
     lists: dict[str, Any] = {name: list(getattr(entry, name)) for name in _LISTS}
-    lists["past"] = [[part for part in each if part is not None] for each in entry.past]
+    lists["past"] = [list(each) for each in entry.past]
     usual = {"kind": "source", "reason": "", "machine": "", **{name: [] for name in _LISTS}}
     lines = [
         f"{name} = {_quoted(value)}"

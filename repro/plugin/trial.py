@@ -136,7 +136,7 @@ class OverEpochs:
 
     >>> over_epochs = trials(DEEP).over_epochs
     >>> assert over_epochs.perplexity.bottoms_at(2)
-    >>> assert over_epochs.loss.falls_while(over_epochs.perplexity, after=2)
+    >>> assert over_epochs.loss.falls() & over_epochs.perplexity.climbs(after=2)
     """
 
     def __init__(self, trial: Trial) -> None:

@@ -216,8 +216,8 @@ def _failing(gathered: Gathered) -> list[Finding]:
 
 
 _HOW_TO_CLAIM = (
-    "Assert each finding by itself; claim several at once with `&`, an alternative with "
-    "either(...), and the contrary of a > b with a < b or a.is_within(margin, of=b)."
+    "Assert each finding by itself; claim several at once with `&`, and the contrary of a > b with "
+    "a < b or a.is_within(margin, of=b)."
 )
 
 

@@ -131,7 +131,7 @@ def _not_alike(effect: Effect) -> str:
 
 def _chosen(finding: Verdict, arms: Sequence[RecordedArm]) -> str:
     """Return a remark if one of two arms is the best or worst of several possible ones."""
-    if finding.judged is None or finding.outcome is not Outcome.REPRODUCED or len(arms) != 2:
+    if finding.outcome is not Outcome.REPRODUCED or len(arms) != 2:
         return ""
     metrics = {
         side.origin[1]

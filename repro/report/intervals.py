@@ -6,7 +6,6 @@ or the documented number.
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -86,16 +85,15 @@ def seeds(findings: Sequence[FindingData]) -> list[svg.PagePlot]:
     units: dict[tuple[str, str], dict[str, Comparison]] = {}
     for effect in needed[:MOST_ROWS]:
         unit = effect.unit.replace("_", " ")
-        label = f"distance from the mean, {unit}" if effect.kind == "spread" else unit
-        rows = units.setdefault((effect.kind, label), {})
+        rows = units.setdefault((effect.kind, unit), {})
         row = _of_effect(effect)
         if (other := rows.get(effect.label)) is not None:  # the other side of a margin
             colour = next(c for c in STATES.values() if c in (row.colour, other.colour))
             row = replace(other, colour=colour, claimed=(*other.claimed, *row.claimed))
         rows[effect.label] = row
     return [
-        _plot(label, list(rows.values()), "Every seed, the interval, the bound")
-        for (_, label), rows in units.items()
+        _plot(unit, list(rows.values()), "Every seed, the interval, the bound")
+        for (_, unit), rows in units.items()
     ]
 
 
@@ -113,11 +111,8 @@ def _plot(unit: str, rows: Sequence[Comparison], described: str) -> svg.PagePlot
 
 
 def _of_effect(effect: EffectData) -> Comparison:
-    """Return a comparison with a dot per seed; for a spread, at its distance from the mean."""
+    """Return a comparison with a dot per seed."""
     dots = [value for value in effect.per_seed if value is not None]
-    if effect.kind == "spread" and dots:
-        centre = statistics.fmean(dots)
-        dots = [abs(dot - centre) for dot in dots]
     ends = (effect.low, _point(effect), effect.high)
     return Comparison(effect.label, STATES[effect.state], ends, (effect.bound,), dots=tuple(dots))
 
@@ -129,7 +124,7 @@ def _of_claim(
     shift = _fixed_side(finding, effect) or 0.0
     ends = (effect.low, _point(effect), effect.high)
     low, middle, high = (None if end is None else shift + end for end in ends)
-    documented = finding.documented if effect.kind != "spread" else None
+    documented = finding.documented
     return Comparison(
         name=record.claim.partition("/")[2].replace("_", " "),
         colour=record.verdict,
@@ -147,8 +142,6 @@ def _point(effect: EffectData) -> float | None:
 
 
 def _quantity(finding: FindingData, effect: EffectData) -> str:
-    if effect.kind == "spread":
-        return f"standard deviation of {effect.unit} over seeds"
     if effect.unit == "ratio":
         return RATIO
     is_of_one_arm = effect.kind == "run" and finding.samples[effect.sides[1]].fixed

@@ -44,7 +44,7 @@ class EffectData:
     """One comparison of a statement; amounts are in `unit`, except `plain` of gains."""
 
     label: str
-    kind: Literal["difference", "spread", "share", "run"]
+    kind: Literal["difference", "share", "run"]
     """`run`: one run, or the mean of a few, compared with a documented number."""
     unit: str
     plain: float | None
@@ -178,7 +178,7 @@ class ClaimRecord:
     """The command that judges this claim alone in the same way."""
     machine: str
     """Device, processor, torch and engine of the runs of a reproduced claim; else empty."""
-    past: list[tuple[float, float | None, int]]
+    past: list[tuple[float, float, int]]
     """The distance of each comparison past its bound, for a reproduced claim: mean, spread and
     seeds. For a standard deviation, the mean is a logarithm and the spread null."""
     levels: list[tuple[str, str, float, float, int]] = field(default_factory=list)

@@ -21,20 +21,12 @@ LADDERS = {
     "peaks in the middle": ((1, 3, 2), lambda rungs: rungs.peaks_at(1)),
     "peaks at the end": ((1, 2, 3), lambda rungs: rungs.peaks_at(-1)),
     "bottoms": ((2, 1, 3), lambda rungs: rungs.bottoms_at(1)),
-    "dips": ((4, 2, 3, 1), lambda rungs: rungs.dips_at(1)),
-    "diminishes": ((1, 3, 4), lambda rungs: rungs.diminishes()),
-    "diminishes falling": ((9, 4, 2), lambda rungs: rungs.diminishes(falling=True)),
-    "largest step": ((1, 2, 5, 6), lambda rungs: rungs.largest_step_is(1)),
-    "largest step falling": ((6, 5, 2, 1), lambda rungs: rungs.largest_step_is(1, falling=True)),
 }
 
 
 def test_one_step_that_is_not_as_claimed_refutes_it():
     assert ladder(1, 2, 2.2).climbs(by_at_least=0.5).outcome is Outcome.REFUTED
     assert ladder(1, 2, 1.5, 3).climbs().outcome is Outcome.REFUTED
-    assert ladder(4, 2, 1, 2).diminishes().outcome is Outcome.REFUTED
-    assert ladder(3, 2, 0).diminishes().outcome is Outcome.REFUTED  # ever smaller, and downwards
-    assert ladder(3, 2, 0).largest_step_is(0).outcome is Outcome.REFUTED
 
 
 def test_every_pair_is_counted_as_listed_against_it_or_open():
@@ -129,23 +121,6 @@ def test_the_last_epoch_is_that_of_each_run_and_is_compared_with_as_many_before(
     (effect,) = curve(noisy).bottoms_at(-1).effects
     before = [run[-2] - run[-1] for run in noisy]
     assert effect.p_for == pytest.approx(stats.ttest_1samp(before, 0, alternative="greater").pvalue)
-
-
-def test_falling_while_another_rises_needs_both_and_is_refuted_by_either():
-    judge = Judge(EIGHT)
-    training = curve(stopped_early(3, 2, 1, 0.5, least=3), judge=judge)
-    validation = curve(stopped_early(5, 6, 7, 8), judge=judge, scale="log", metric="perplexity")
-    assert training.falls_while(validation)
-    assert training.falls_while(training).outcome is Outcome.REFUTED
-    assert validation.falls_while(validation).outcome is Outcome.REFUTED
-    verdict = training.falls_while(validation, after=1)
-    assert "loss of a keeps falling while perplexity of a keeps climbing" in verdict.statement
-    assert (verdict.scale, len(verdict.effects)) == ("identity, log", 2)
-    # The second curve is measured at every other epoch only.
-    sparse = curve(stopped_early(5, 6, 7, least=3), epochs=[2, 4, 6], judge=judge)
-    assert training.falls_while(sparse, after=2)
-    assert training.falls_while(sparse)
-    assert sparse.climbs()
 
 
 def test_an_epoch_of_a_curve_is_compared_like_any_measure():

@@ -6,11 +6,10 @@ from scipy import stats
 
 from repro.judge import Design, Judge, Ladder, Outcome, detectable
 from repro.judge.looks import level_of, predictive_power, threshold
-from repro.judge.statistic import STUDENT, Prediction, Spread
+from repro.judge.statistic import STUDENT, Prediction
 from tests.judge.arms import LOOKS, arm, arms, benchmark, told
 
 CI, PAPER = LOOKS.looks, (3, 5, 8, 12, 20)
-SMALL_SPREAD, LARGE_SPREAD = Spread(large=False), Spread(large=True)
 rates = benchmark("error_rates")
 KNOWN_TO_ERR = {
     "a > b, a tenth collapses": "the mean of few seeds does not show what one in ten does",
@@ -21,16 +20,10 @@ KNOWN_TO_ERR = {
 def crossing(looks, level, statistic, samples, rng):
     """The share of normal samples whose p is below its threshold at any look."""
     draws, documented = rng.standard_normal((looks[-1], samples)), rng.standard_normal(samples)
-    printed = rng.standard_normal((3, samples)).var(axis=0, ddof=1)
     crossed, boundary = np.zeros(samples, bool), threshold(looks, level, statistic)
     for n in looks:
         mean, sd = draws[:n].mean(axis=0), draws[:n].std(axis=0, ddof=1)
-        if statistic in (SMALL_SPREAD, LARGE_SPREAD):
-            tail = stats.chi2.sf if statistic is LARGE_SPREAD else stats.chi2.cdf
-            p = tail((n - 1) * sd**2, n - 1)
-        elif isinstance(statistic, Spread):
-            p = (stats.f.sf if statistic.large else stats.f.cdf)(sd**2 / printed, n - 1, 2)
-        elif statistic is STUDENT:
+        if statistic is STUDENT:
             p = stats.t.sf(mean / sd * n**0.5, n - 1)
         else:
             apart = documented / statistic.runs**0.5 - mean
@@ -44,8 +37,7 @@ def crossing(looks, level, statistic, samples, rng):
 def test_thresholds_are_exact_when_every_look_is_simulated():
     level, samples = 0.02, 300_000
     predictions = Prediction(1), Prediction(3), Prediction(1, two_sided=True)
-    printed = Spread(large=False, runs=3), Spread(large=True, runs=3)
-    for statistic in (STUDENT, SMALL_SPREAD, LARGE_SPREAD, *predictions, *printed):
+    for statistic in (STUDENT, *predictions):
         for looks in (CI, PAPER):
             share = crossing(looks, level, statistic, samples, np.random.default_rng(4))
             error = 3.5 * (level / samples) ** 0.5 + 0.005 * level
@@ -53,7 +45,7 @@ def test_thresholds_are_exact_when_every_look_is_simulated():
 
 
 def test_the_level_of_a_p_inverts_the_threshold():
-    for looks, statistic in (((8,), STUDENT), (CI, STUDENT), (CI, SMALL_SPREAD)):
+    for looks, statistic in (((8,), STUDENT), (CI, STUDENT), (CI, Prediction(3))):
         for level in (0.005, 1e-6):
             p = threshold(looks, level, statistic)
             assert level_of(looks, p, statistic) == pytest.approx(level, rel=1e-3)
@@ -117,7 +109,6 @@ JUDGED = {
     "above": lambda a, b, c: a > b,
     "within": lambda a, b, c: a.is_within(0.5, of=b),
     "ranking": lambda a, b, c: Ladder([a, b, c]).is_ordered(),
-    "spread": lambda a, b, c: a.spreads_at_most(2.0),
     "both": lambda a, b, c: (a > b) & (b > c),
 }
 

@@ -15,7 +15,6 @@ from repro.judge import (
     Outcome,
     Scale,
     ScaleError,
-    either,
 )
 from tests.judge.arms import EIGHT, LOOKS, TWELVE, arm, arms, exact, not_refused
 
@@ -64,11 +63,8 @@ def test_a_finding_is_joined_with_findings_and_an_arm_compared_with_arms():
     cases = [
         (lambda: found & True, TypeError, no_finding),
         (lambda: True & found, TypeError, no_finding),
-        (lambda: either(found, False), TypeError, no_finding),
-        (lambda: either(False, found), TypeError, no_finding),
         (lambda: found != True, TypeError, "a bool is no finding"),  # noqa: E712
-        (lambda: either(found), ValueError, "at least two findings"),
-        (lambda: either(found, a < b) & found, ValueError, "an alternative, by itself"),
+        (lambda: found & (pair()[0] > 0), ValueError, "& joins findings of one claim"),
         (lambda: a.is_within(1, of=3), TypeError, another),
         (lambda: a.is_at_most(1, below=3), TypeError, another),
         (lambda: a.is_times(2, 3, within_ratio=1.1), TypeError, another),
@@ -97,7 +93,6 @@ def test_words_that_say_nothing_are_refused():
         (lambda: a.is_times(0, b, within_ratio=1.1), ValueError, positive),
         (lambda: a.is_times(2, b, within_ratio=1.0), ValueError, nothing),
         (lambda: a.is_at_most_times(0, b), ValueError, positive),
-        (lambda: a.spreads_at_most(0), ValueError, positive),
         (lambda: a.agrees_with(1, runs=1), ValueError, "say how near"),
         (lambda: a.agrees_with(1, runs=1, within=1, within_ratio=2), ValueError, "say how near"),
         (lambda: a.agrees_with(1, runs=1, within=0), ValueError, nothing),
@@ -105,8 +100,6 @@ def test_words_that_say_nothing_are_refused():
         (lambda: a.agrees_with(1, runs=1, within=1, times=b, plus=b), ValueError, "not both"),
         *((lambda n=n: a.agrees_with(1.0, runs=n, within=1), ValueError, took)
           for n in (1.5, float("nan"), 0, True, "1")),
-        *((lambda n=n: a.spreads_at_most(1.0, over=n), ValueError, "give at least 2")
-          for n in (1.5, float("nan"), 0, 1, "1")),
         *((lambda x=x: a.exceeds(b, in_at_least=x), ValueError, "no claim about the median")
           for x in (0, 0.9, 1)),
         (lambda: Scale("ln"), ValueError, "unknown scale"),
@@ -131,11 +124,8 @@ def test_words_about_ladders_and_curves_that_say_nothing_are_refused():
         for epochs in ([2, 4, 6], range(1, 51))
     )
     cases = [
-        (lambda: ladder.dips_at(0), ValueError, "no two neighbours"),
         (lambda: ladder.peaks_at(7), ValueError, "no rung 7"),
         (lambda: Ladder([ladder[0]]), ValueError, "at least two rungs"),
-        (lambda: ladder.largest_step_is(2), ValueError, "step 2 is not one"),
-        (lambda: Ladder([*ladder][:2]).diminishes(), ValueError, "at least three rungs"),
         *((lambda x=x: sparse[x], ValueError, f"not measured at epoch {x}.* at 2, 4, 6")
           for x in (0, 3, -2)),
         (lambda: long.bottoms_at(51), ValueError, "measured at 1, 2, 3, 4, …, 50"),

@@ -1,4 +1,4 @@
-"""Documented runs, ratios of costs, and standard deviations over seeds."""
+"""Documented runs, alone, as ratios and as amounts above an arm."""
 
 import numpy as np
 import pytest
@@ -6,12 +6,10 @@ import statsmodels.api as sm
 from scipy import stats
 
 from repro.judge import Beyond, Outcome, Scale
-from repro.judge.statistic import Spread
 from tests.judge.arms import LOOKS, arms, exact, told
 
 RNG = np.random.default_rng(28)
 LOG = Scale("log")
-SMALL_SPREAD, LARGE_SPREAD = Spread(large=False), Spread(large=True)
 
 
 def test_the_interval_is_the_prediction_of_statsmodels():
@@ -102,7 +100,6 @@ def test_what_does_not_depend_on_the_seed_is_read_off():
     assert (near.outcome, far.outcome) == (Outcome.REPRODUCED, Outcome.REFUTED)
     assert "same on every seed; documented is 0.6505, which lies within 0.001" in told(near)
     assert "which does not lie within 0.001" in told(far)
-    assert a.spreads_at_most(0.01).outcome is Outcome.REPRODUCED
 
 
 def test_a_width_that_reaches_past_all_shares_is_judged_at_its_other_end():
@@ -119,33 +116,3 @@ def test_a_width_that_reaches_past_all_shares_is_judged_at_its_other_end():
     mirrored = b.agrees_with(0.0045, runs=1, within=0.02).effects[0]
     assert mirrored.p_for == pytest.approx(effect.p_for)
     assert a.agrees_with(1.0, runs=1, within=0.02).outcome is Outcome.REPRODUCED
-
-
-NOISE = np.random.default_rng(29)
-
-
-def test_the_spread_is_judged_by_chi_square_and_by_f_where_the_bound_is_a_sample():
-    x = 0.6 + 0.01 * NOISE.standard_normal(8)
-    (a,) = arms(x)
-    for over, ratio in ((None, stats.chi2(7, scale=1 / 7)), (3, stats.f(7, 2))):
-        for bound in (0.0002, 0.01, 0.5):
-            (effect,) = a.spreads_at_most(bound, over=over).effects
-            measured = x.var(ddof=1) / bound**2
-            assert effect.p_for == pytest.approx(ratio.cdf(measured))
-            assert effect.p_against == pytest.approx(ratio.sf(measured))
-            assert effect.estimate == pytest.approx(x.std(ddof=1))
-            ends = [x.std(ddof=1) / ratio.ppf(p) ** 0.5 for p in (0.995, 0.005)]
-            assert (effect.low, effect.high) == pytest.approx(ends)
-            assert (effect.high < bound) == effect.holds
-            assert (effect.low > bound) == effect.fails
-    assert "a spreads at most 0.5, as over 3 seeds there" in str(a.spreads_at_most(0.5, over=3))
-
-
-def test_a_spread_is_looked_at_again_and_again():
-    for size, outcome in ((0.1, "reproduced"), (0.9, "inconclusive"), (5.0, "refuted")):
-        (a,) = arms(exact(0.0, size, seeds=12), design=LOOKS)
-        verdict = a.spreads_at_most(1.0)
-        assert verdict.outcome == outcome
-        (effect,) = verdict.effects
-        assert effect.boundary == LOOKS.boundary(verdict.seeds, statistic=SMALL_SPREAD)
-        assert effect.boundary_against == LOOKS.boundary(verdict.seeds, statistic=LARGE_SPREAD)

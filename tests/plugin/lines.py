@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from repro.arm import Arm, Metric
-from repro.judge import either
 from repro.plugin.trials import Trials
 from repro.recipe import Recipe
 from repro.runs.profiles import Profile
@@ -65,7 +64,7 @@ def line_of(run):
     return {"measures": {"slope": run.arm.target + noise, "right": 0.5, "weights": 25_450}}
 
 
-WORDS = {"Line": Line, "OfOtherSeeds": OfOtherSeeds, "either": either}
+WORDS = {"Line": Line, "OfOtherSeeds": OfOtherSeeds}
 WORDS |= {"np": np, "Path": Path, "pytest": pytest}
 SLOPES = "hi, lo = (t.slope for t in trials(Line(target=4.0), Line(target=1.0)))"
 TWO = "a, b = trials(Line(), Line(target=2.0))"

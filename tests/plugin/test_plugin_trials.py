@@ -173,7 +173,7 @@ def test_settings_that_python_calls_equal_are_different_arms():
 
 INSTEAD = [
     *(
-        (f"assert {words}", "no other operators than `&`: write either(a > b, c > d)")
+        (f"assert {words}", "no other operators than `&`: claim each alternative by itself")
         for words in (
             "(hi > lo) | (lo > hi)",
             "(hi > lo) ^ (lo > hi)",

@@ -148,7 +148,7 @@ def every_kind():
         judged("004/value", rungs[1].matches(0.45, tolerance=0.04), arms=arms[1:2]),
         judged("000/ratio", rungs[1].is_times(1.12, rungs[0], within_ratio=1.1), arms=arms[:2]),
         judged("000/order", rungs.is_ordered(), arms=arms),
-        judged("000/spread", rungs[0].spreads_at_most(0.05), arms=arms[:1], kind="control"),
+        judged("000/within", rungs[0].is_within(0.2, of=rungs[1]), arms=arms[:2], kind="control"),
         judged("000/agrees", agrees),
         judged("000/share", share),
         JudgedClaim(record=not_run, arms={}),

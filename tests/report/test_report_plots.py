@@ -67,7 +67,7 @@ def test_a_forest_links_every_measured_claim_in_the_colour_of_its_verdict(result
     assert set(re.findall(r'href="#([^"]+)"', body)) == measured
     [(verdict, _)] = re.findall(r"falls</text></a><g style=\"--key:var\(--(\w+)\)\">(<path)", body)
     assert verdict == "refuted"
-    assert len(plots) == 4
+    assert len(plots) == 3
 
 
 def test_a_documented_number_is_a_diamond_and_a_bound_a_stroke(results):

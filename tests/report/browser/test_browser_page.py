@@ -6,7 +6,7 @@ from tests.report.browser.conftest import open_page, require_readable
 
 pytestmark = pytest.mark.thorough
 
-FORESTS = 2 + 3  # of 004: a difference, a value; of 000: a ratio, a difference, a spread
+FORESTS = 2 + 2  # of 004: a difference, a value; of 000: a ratio, a difference
 
 
 def rows(page):
@@ -42,7 +42,7 @@ def test_it_filters_by_what_a_claim_is_and_says(page, results):
         ("change", "changed", {"falls"}),
         ("data", "the document", {"agrees", "share"}),
         ("size", "any", {"agrees", "share"}),
-        ("whose", "control", {"spread"}),
+        ("whose", "control", {"within"}),
         ("kind", "document", {"agrees", "share"}),
     ):
         page.select_option(f"[name={name}]", chosen)
