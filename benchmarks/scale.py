@@ -1,7 +1,7 @@
 """How planning, judging, reporting and the store grow with their number: nothing is trained.
 
     python benchmarks/scale.py                            # 100 and 1,000 claims, 10,000 runs
-    python benchmarks/scale.py --claims 0 --runs 0        # ledgers alone: a table of NOTES.md
+    python benchmarks/scale.py --claims 0 --runs 0        # the controller and ledgers alone
     python benchmarks/scale.py --claims 500 --runs 0      # a pack, as docs/evidence.md has it
     python benchmarks/scale.py --quick                    # 20 claims, 100 runs
 
@@ -10,7 +10,9 @@ collects it, plans it with an empty store, judges it with one full of made-up re
 the report, which Chromium opens and filters where it is installed (`CHROMIUM` names one that is not
 on the path). The results are packed into a file, and judged from that, and as many claims from a
 table of 100 rows a claim. A store of so many runs is filled, and asked for some that it has and for
-some that it has not. Ledgers of so many entries, this project's under further names, are read and
+some that it has not. With so many missing runs, a session hands over batches of one run to a pool
+that ends each at once; the time is what the session's process takes for a batch. Ledgers of so many
+entries, this project's under further names, are read and
 written. `times` is what a line took, over the same line at a tenth of the number;
 memory is that of the largest process.
 """
@@ -21,12 +23,14 @@ import argparse
 import os
 import random
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -34,8 +38,12 @@ from repro.arm import Run
 from repro.ledger import Ledger, entries_at, read_ledgers
 from repro.own.arm import OutsideArm
 from repro.runs.identity import identity
+from repro.runs.plan import Plan
+from repro.runs.pool import Batch, Ended, Event, Job, Pool, Stored
 from repro.runs.profiles import PROFILES
 from repro.runs.provenance import provenance
+from repro.runs.results import Results, RunsMissing
+from repro.runs.training import Training
 from repro.store import Store, entry, run_key
 
 STUDY = """
@@ -100,6 +108,10 @@ ROWS = 50
 """The rows of each arm in the table."""
 
 LOOKUPS = 2000
+SEEDS = 20
+"""The missing runs of each arm."""
+
+BATCHES = 200
 FILES = 20
 """The files of claims that a ledger is for."""
 
@@ -119,6 +131,8 @@ def main() -> None:
         if runs:
             print(f"\n{'runs':>9}{'':4}{'what':<26}{'seconds':>9}{'times':>7}")
             grow(tenfold(runs, least=min(10_000, runs)), lambda n: stores(folder / "store", n))
+        print(f"\n{'missing':>9}{'':4}{'what':<26}{'seconds':>9}{'times':>7}")
+        grow([400, 4_000, 40_000], lambda n: controller(folder / f"missing-{n}", n))
         print(f"\n{'entries':>9}{'':4}{'what':<26}{'seconds':>9}{'times':>7}")
         grow([1_000, 10_000], lambda n: ledgers(folder / f"ledgers-{n}", n))
 
@@ -285,6 +299,58 @@ def stores(folder: Path, count: int) -> Iterator[Line]:
         found = sum(store.get(key) is not None for key in keys)
         yield what, time.perf_counter() - began, 0
         assert found == (LOOKUPS if keys is stored else 0)
+
+
+class AtOnce(Pool[Job]):
+    """A pool of 200 trainers that ends batches at once, and counts what each takes the session."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__("cpu", trainers=200)
+        self._store = store
+        self.seconds: list[float] = []
+
+    def submit(self, batch: Batch, *, is_last_try: bool = False) -> None:
+        self._jobs.append(Job(batch))
+
+    def events(self, seconds: float) -> Iterator[Event]:
+        for job in self._jobs[:BATCHES]:
+            [run] = job.left
+            write(self._store, job.batch.runs[run], {"measures": {"score": 0.5}})
+            self._jobs.remove(job)
+            began = time.process_time()
+            yield Stored(run)
+            yield Ended(job.batch.number)
+            self.seconds.append(time.process_time() - began)
+
+    def stop(self) -> None:
+        self._jobs.clear()
+
+
+def controller(folder: Path, count: int) -> Iterator[Line]:
+    """Yield what the process of a session takes for a batch, with so many missing runs."""
+    folder.mkdir()
+    (folder / "made_up.py").write_text(STUDY)
+    sys.path.insert(0, str(folder))
+    from made_up import Made
+
+    results = Results(store := Store(folder / "store"), device="cpu")
+    training = Training(store, pool := AtOnce(store), results, engine="auto", project=folder)
+
+    def read(number: int) -> None:
+        arms = [Made(number=number, better=better) for better in (False, True)]
+        runs = [Run(arm, seed) for arm in arms for seed in range(SEEDS)]
+        if missing := [run for run in runs if not results.is_done(run)]:
+            raise RunsMissing(missing)
+
+    claims = {number: partial(read, number) for number in range(count // 2 // SEEDS)}
+    plan = Plan(claims, is_done=results.is_done)
+    plan.read_all()
+    began = time.process_time()
+    training.advance(plan, seconds=0.0)
+    yield "begin, with 200 batches", time.process_time() - began - sum(pool.seconds), 0
+    yield "a batch", statistics.median(pool.seconds), 0
+    training.stop()
+    sys.path.remove(str(folder))
 
 
 def ledgers(folder: Path, count: int) -> Iterator[Line]:

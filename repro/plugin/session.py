@@ -255,7 +255,7 @@ class ClaimSession:
             if missing := [run for run in runs if not self._is_done(run)]:
                 raise RunsMissing(missing)
 
-        plan = Plan({"now": wait}, is_done=self._is_done)
+        plan = Plan({"now": wait}, is_done=self._is_done, urgent=True)
         capture = self.config.pluginmanager.getplugin("capturemanager")
         try:
             with capture.global_and_fixture_disabled() if capture else nullcontext():

@@ -310,7 +310,7 @@ def describe_plan(session: ClaimSession) -> str:
         plan_text(
             len(session.items),
             len(session.requested),
-            plan.missing,
+            list(plan.missing),
             profile,
             all_rows=session.config.get_verbosity() > 0,
         ),

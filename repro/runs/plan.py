@@ -11,7 +11,7 @@ time would train for ever.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -60,7 +60,8 @@ class Plan(Generic[Claim]):
     """The claims of a session, with the runs that each of them misses.
 
     `claims` are read to know what they miss. The claims in `ready` miss nothing, and those in
-    `last` are ready when no other claim misses a run.
+    `last` are ready when no other claim misses a run. The runs of an `urgent` plan are trained
+    before those of others.
 
     >>> plan = Plan({item: partial(read, item) for item in items}, is_done=results.is_done)
     >>> while not (ready := plan.take_ready()):
@@ -74,12 +75,15 @@ class Plan(Generic[Claim]):
         is_done: Callable[[Run], bool],
         ready: Iterable[Claim] = (),
         last: Iterable[Claim] = (),
+        urgent: bool = False,
     ) -> None:
         self._readings = {claim: _Reading(read) for claim, read in claims.items()}
         self._is_done = is_done
         self._unread = deque(self._readings)
         self._ready, self._last = deque(ready), deque(last)
         self._waiting: dict[Run, list[Claim]] = {}
+        self._new: list[list[Run]] = []
+        self.urgent = urgent
 
     @property
     def claims(self) -> int:
@@ -92,14 +96,14 @@ class Plan(Generic[Claim]):
         return sum(bool(reading.missing) for reading in self._readings.values())
 
     @property
-    def missing(self) -> list[Run]:
+    def missing(self) -> Collection[Run]:
         """The distinct runs that claims wait for."""
-        return list(self._waiting)
+        return self._waiting.keys()
 
-    @property
-    def missing_by_claim(self) -> list[list[Run]]:
-        """The missing runs of each claim that misses any."""
-        return [list(each.missing) for each in self._readings.values() if each.missing]
+    def take_new(self) -> list[list[Run]]:
+        """Return the missing runs of each claim that was read since this was called last."""
+        new, self._new = self._new, []
+        return new
 
     @property
     def next_ready(self) -> Claim | None:
@@ -143,5 +147,7 @@ class Plan(Generic[Claim]):
         reading.again(self._is_done)
         for run in reading.missing:
             self._waiting.setdefault(run, []).append(claim)
-        if not reading.missing:
+        if reading.missing:
+            self._new.append(list(reading.missing))
+        else:
             self._ready.append(claim)

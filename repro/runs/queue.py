@@ -7,9 +7,14 @@ run. A session skips runs that are locked by another one, and looks again later.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+import math
+import time
+from bisect import insort
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack
 from functools import cache
+from heapq import heappop, heappush
 from pathlib import Path
 
 from repro.arm import Arm, Run
@@ -26,6 +31,9 @@ WIDEST = {"cpu": 16, "mps": 32, "cuda": 128}
 
 LEAST_WIDTH = 8
 """Runs are not split further among trainers: a smaller stack is too slow per run."""
+
+SECONDS_BETWEEN_LOOKS = 1.0
+"""Seconds between two looks at the runs that other sessions train."""
 
 LARGEST_STEP = 2**28
 """With this number of multiplications per step, a CPU gains nothing by stacking further runs."""
@@ -49,6 +57,11 @@ def _work_of(arm: Arm) -> float:
     return arm.work or UNKNOWN_WORK
 
 
+@cache
+def _start_of(arm: Arm) -> Run | None:
+    return arm.starts_from
+
+
 def widest(arm: Arm, device: str) -> int:
     """Return the largest number of runs of an arm in one stack, on a kind of device.
 
@@ -64,8 +77,11 @@ def widest(arm: Arm, device: str) -> int:
 class Queue:
     """Makes batches of missing runs, in the order that settles claims soonest.
 
+    Its work grows with the runs that are added and that end, never with all that are missing.
+
     >>> queue = Queue(store, results, engine="auto", device="cpu", project=folder)
-    >>> for batch in queue.take(plan.missing, room=pool.room(), trainers=pool.trainers):
+    >>> queue.add(runs_that_a_claim_misses)
+    >>> for batch in queue.take(room=pool.room(), trainers=pool.trainers):
     ...     pool.submit(batch)
     """
 
@@ -76,11 +92,68 @@ class Queue:
         self._engine, self._device, self._project = engine, device, project
         self._held: dict[int, ExitStack] = {}
         self._may_hold = most_locks()
-        self._numbers = itertools.count(1)
+        self._numbers, self._order = itertools.count(1), itertools.count()
+        self._claims: list[tuple[float, int, list[Run]]] = []
+        """A heap of the missing runs of each claim, by their cost; the first run comes last."""
+        self._parts: dict[str | Run, list[tuple[float, int, int, Run]]] = {}
+        """The runs that wait, in parts that are trained together; the first run comes last."""
+        self._waiting: dict[Run, str | Run] = {}
+        """The part of each run that waits."""
+        self._trainings: dict[Run, int] = {}
+        """The trainings in the order in which they were asked for."""
+        self._behind: dict[Run, dict[Run, None]] = {}
+        """The runs that cannot start yet, by the run that they start from."""
+        self._work: defaultdict[tuple[str, str], float] = defaultdict(float)
+        """The multiplications of the runs that wait, by kind."""
+        self._looked = -math.inf
         self.batches: dict[int, Batch] = {}
         """The batches in training, by their numbers."""
+        self.in_training: set[Run] = set()
+        """The runs of these batches."""
         self.elsewhere: dict[Run, None] = {}
-        """The runs that another session was found to train, or to have stored."""
+        """The runs that another session was found to train."""
+        self.found: list[Run] = []
+        """The runs that another session has stored, or that failed with what they start from."""
+
+    def add(self, runs: Collection[Run], *, first: bool = False) -> None:
+        """Add the missing runs of a claim; those of the cheapest claim are trained first.
+
+        Before all come the runs that others start from, and then the claims that are `first`.
+        """
+        self._add(runs, cost=0.0 if first else sum(map(work_of, runs)))
+        starts = dict.fromkeys([*(_start_of(run.arm) for run in runs), *runs])
+        urgent = [run for run in starts if run in self._behind and run in self._waiting]
+        heappush(self._claims, (-1.0, next(self._order), urgent[::-1]))
+
+    def ended(self, run: Run) -> None:
+        """Add the runs that start from this one, which is stored or has failed."""
+        self.add(self._behind.pop(run, {}))
+
+    def over(self, number: int) -> None:
+        """Release the locks of a batch."""
+        self._held.pop(number).close()
+        self.in_training.difference_update(self.batches.pop(number).runs)
+
+    def look_again(self) -> None:
+        """Find the runs that other sessions have stored, and let the others be tried again."""
+        if self.elsewhere and time.monotonic() - self._looked >= SECONDS_BETWEEN_LOOKS:
+            self._looked = time.monotonic()
+            runs, self.elsewhere = list(self.elsewhere), {}
+            over = set(filter(self._results.is_done, runs))
+            self.found += over
+            self._add([run for run in runs if run not in over], cost=math.inf)
+
+    def take(self, *, room: int, trainers: int) -> Iterator[Batch]:
+        """Yield up to `room` batches; this session holds the locks of each until it is `over`."""
+        while room > 0 and (part := self._next()) is not None:
+            width = self._width(part, trainers)
+            while room > 0 and part in self._parts:
+                if len(self.in_training) >= self._may_hold:
+                    return
+                batch = self._batch(part, width)
+                if batch is not None:
+                    room -= 1
+                    yield batch
 
     @property
     def in_training_elsewhere(self) -> str:
@@ -90,124 +163,116 @@ class Queue:
             return ""
         return f"{name_of(run)}, held by {self._store.locks.holder(self._results.key(run))}"
 
-    def take(
-        self,
-        missing: Sequence[Run],
-        *,
-        claims: Sequence[Sequence[Run]] = (),
-        room: int,
-        trainers: int,
-    ) -> Iterator[Batch]:
-        """Yield up to `room` batches; this session holds the locks of each until it is `over`.
-
-        `claims` has the missing runs of each claim; those of the cheapest claim come first.
-        """
-        self.elsewhere = {}
-        in_training = {run for batch in self.batches.values() for run in batch.runs}
-        waiting = [run for run in self._startable(missing) if run not in in_training]
-        for part in self._in_order(waiting, claims):
-            while part and room > 0 and self._holds < self._may_hold:
-                batch = self._batch(part, trainers)
-                if batch is not None:
-                    room -= 1
-                    yield batch
-
     @property
-    def _holds(self) -> int:
-        """The number of runs whose locks it holds."""
-        return sum(len(batch.runs) for batch in self.batches.values())
-
-    def over(self, number: int) -> None:
-        """Release the locks of a batch."""
-        self._held.pop(number).close()
-        del self.batches[number]
+    def work(self) -> dict[tuple[str, str], float]:
+        """The multiplications of the missing runs that are in no batch, by kind."""
+        work = self._work.copy()
+        for run in itertools.chain(self.elsewhere, *self._behind.values()):
+            work[self.kind_of(run.arm)] += work_of(run)
+        return work
 
     def engine_of(self, arm: Arm) -> str:
         """Return the engine that trains an arm in this session."""
         return engine_of(arm, device=self._device) if self._engine == "auto" else self._engine
 
-    def _batch(self, part: list[Run], trainers: int) -> Batch | None:
+    def kind_of(self, arm: Arm) -> tuple[str, str]:
+        """Return the study and the engine of an arm, whose runs have one pace."""
+        return arm.study, self.engine_of(arm)
+
+    def _add(self, runs: Collection[Run], *, cost: float) -> None:
+        for run in runs:
+            is_known = run in self._waiting or run in self.in_training or run in self.elsewhere
+            if not is_known and self._can_start(run):
+                training = run.training
+                number = self._trainings.setdefault(training, len(self._trainings))
+                # one program, or with the `loop` engine one training: runs that differ only in
+                # their evaluation share it, and are measured apart
+                part = run.arm.program if self.engine_of(run.arm) == "stacked" else training
+                place = run.arm.effort, -number, -next(self._order), run
+                insort(self._parts.setdefault(part, []), place)
+                self._waiting[run] = part
+                self._work[self.kind_of(run.arm)] += work_of(run)
+        heappush(self._claims, (cost, next(self._order), list(runs)[::-1]))
+
+    def _can_start(self, run: Run) -> bool:
+        """Return whether a run can start now; fail it if its start has failed."""
+        start = _start_of(run.arm)
+        if start is None:
+            return True
+        why = self._results.failed(start)
+        if why is not None:
+            self._results.failures[run] = TrainingFailed(
+                f"{name_of(run)}, cannot be trained without what it starts from: {why}"
+            )
+            self.found.append(run)
+        elif self._results.get(start) is not None:
+            return True
+        else:
+            self._behind.setdefault(start, {})[run] = None
+        return False
+
+    def _next(self) -> str | Run | None:
+        """Return the part of the cheapest claim's first waiting run; None if no run waits."""
+        while self._claims:
+            runs = self._claims[0][-1]
+            while runs and runs[-1] not in self._waiting:
+                runs.pop()
+            if runs:
+                return self._waiting[runs[-1]]
+            heappop(self._claims)
+        return None
+
+    def _width(self, part: str | Run, trainers: int) -> int:
+        """Return how many runs of a part make a batch.
+
+        It is split only while fewer parts wait than trainers are idle.
+        """
+        waiting = self._parts[part]
+        arm = waiting[-1][-1].arm
+        if self.engine_of(arm) == "loop":
+            return len(waiting)
+        idle = trainers - len(self.batches)
+        even = -(-len(waiting) // max(1, idle // len(self._parts)))
+        return min(widest(arm, self._device), max(even, LEAST_WIDTH))
+
+    def _batch(self, part: str | Run, width: int) -> Batch | None:
         """Take a batch from the front of a part; None if other sessions hold all its runs."""
-        engine = self.engine_of(part[0].arm)
-        width = self._width(part, trainers)
-        runs: list[Run] = []
+        waiting = self._parts[part]
+        engine, runs = self.engine_of(waiting[-1][-1].arm), list[Run]()
         with ExitStack() as held:
-            while part and len(runs) < width:
-                run = part.pop(0)
+            while waiting and len(runs) < width:
+                run = self._taken(waiting)
                 if self._hold(run, held):
                     runs.append(run)
+            if not waiting:
+                del self._parts[part]
             if not runs:
                 return None
             number = next(self._numbers)
             self._held[number] = held.pop_all()
+        self.in_training.update(runs)
         identities = {run: self._results.identity(run) for run in runs}
         self.batches[number] = Batch(number, identities, engine, commit_of(self._project))
         return self.batches[number]
 
+    def _taken(self, waiting: list[tuple[float, int, int, Run]]) -> Run:
+        """Take the first run of a part out of it."""
+        run = waiting.pop()[-1]
+        del self._waiting[run]
+        self._work[self.kind_of(run.arm)] -= work_of(run)
+        if not self._waiting:
+            self._work.clear()  # of what rounding has left
+        return run
+
     def _hold(self, run: Run, held: ExitStack) -> bool:
-        """Take the lock of a run, unless it is stored or another session holds it."""
-        if self._results.get(run) is None:
-            lock = self._store.locks.try_lock(self._results.key(run))
-            if lock is not None:
-                held.enter_context(lock)
-                if self._results.get(run) is None:  # else its last holder has just stored it
-                    return True
-        self.elsewhere[run] = None
+        """Take the lock of a run, unless another session holds it or has stored the run."""
+        lock = self._store.locks.try_lock(self._results.key(run))
+        if lock is None:
+            self.elsewhere[run] = None
+        elif self._results.get(run) is None:
+            held.enter_context(lock)
+            return True
+        else:
+            lock.release()
+            self.found.append(run)
         return False
-
-    def _startable(self, runs: Sequence[Run]) -> list[Run]:
-        """Return the runs that can start now; fail runs whose start has failed."""
-        starts = {arm: arm.starts_from for arm in {run.arm for run in runs}}
-        startable = []
-        for run in runs:
-            start = starts[run.arm]
-            why = None if start is None else self._results.failed(start)
-            if why is not None:
-                self._results.failures[run] = TrainingFailed(
-                    f"{name_of(run)}, cannot be trained without what it starts from: {why}"
-                )
-            elif start is None or self._results.get(start) is not None:
-                startable.append(run)
-        return startable
-
-    def _in_order(self, runs: Sequence[Run], claims: Sequence[Sequence[Run]]) -> list[list[Run]]:
-        """Return runs in parts that are trained together; parts of the cheapest claims come first.
-
-        Before all come the runs that other runs start from.
-        """
-        parts: dict[str | Run, list[Run]] = {}
-        for run in runs:
-            parts.setdefault(self._part(run), []).append(run)
-        wanted = (run for claim in sorted(claims, key=_cost) for run in claim)
-        places = {name: n for n, name in enumerate(dict.fromkeys(map(self._part, wanted)))}
-        started_from = {arm.starts_from for arm in {run.arm for claim in claims for run in claim}}
-
-        def order(part: list[Run]) -> tuple[bool, int]:
-            return started_from.isdisjoint(part), places.get(self._part(part[0]), len(places))
-
-        for part in parts.values():
-            trainings = dict.fromkeys(run.training for run in part)
-            first = {training: place for place, training in enumerate(trainings)}
-            part.sort(key=lambda run: (-run.arm.effort, first[run.training]))
-        return sorted(parts.values(), key=order)
-
-    def _part(self, run: Run) -> str | Run:
-        """Return the part of a run: its program; with the `loop` engine, its training.
-
-        Runs that differ only in their evaluation share a training and are measured apart.
-        """
-        return run.arm.program if self.engine_of(run.arm) == "stacked" else run.training
-
-    def _width(self, part: Sequence[Run], trainers: int) -> int:
-        """Return the number of runs for the next batch of a part."""
-        arm = part[0].arm
-        if self.engine_of(arm) == "loop":
-            return len(part)
-        batches = [b for b in self.batches.values() if b.arm.program == arm.program]
-        at_once = len(part) + sum(len(batch.runs) for batch in batches)
-        even = max(-(-at_once // trainers), LEAST_WIDTH)
-        return min(widest(arm, self._device), even)
-
-
-def _cost(claim: Sequence[Run]) -> float:
-    return sum(map(work_of, claim))

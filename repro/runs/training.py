@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from repro.arm import Arm, Run
+from repro.arm import Run
 from repro.runs.plan import Plan
 from repro.runs.pool import Advanced, Ended, Event, Failed, Pool, Stored, TrainingStopped
 from repro.runs.progress import Pace, Status
-from repro.runs.queue import Queue, work_of, work_of_all
+from repro.runs.queue import Queue, work_of_all
 from repro.runs.results import Results, TrainingFailed
 from repro.store import Store, StoreError
 from repro.store.upkeep import tidy
@@ -43,6 +43,10 @@ class Training:
         """The time at which each batch was submitted."""
         self._paces: defaultdict[tuple[str, str], Pace] = defaultdict(Pace)
         """The speed of training of each study, by engine."""
+        self._plan: Plan[Any] | None = None
+        """The plan that knows all runs in `_done`."""
+        self._done: list[Run] = []
+        """The runs that this session has seen stored or failed."""
         self._has_begun = False
         self._showed = 0.0
 
@@ -55,6 +59,9 @@ class Training:
             if not self._has_begun:
                 tidy(self.store)
                 self._has_begun = True
+            if plan is not self._plan:  # runs may have ended while another one was advanced
+                self._plan = plan
+                plan.look(self._done)
             self._hand_over(plan)
             self._show(plan)
             for event in self.pool.events(seconds):
@@ -67,63 +74,70 @@ class Training:
         """End all training after one more checkpoint; runs that end before it are stored."""
         self.pool.stop()
         for number in list(self._queue.batches):
-            self._over(number)
+            self._end(number)
 
     def status(self, plan: Plan[Any]) -> Status:
         """Return the progress of the plan."""
-        missing = plan.missing
+        self._add_missing(plan)
         held = "" if self._queue.batches else self._queue.in_training_elsewhere
         return Status(
             claims=plan.claims,
             open=plan.open,
             requested=0,
-            missing=len(missing),
-            seconds_left=self._seconds_left(missing),
+            missing=len(plan.missing),
+            seconds_left=self._seconds_left(),
             under_way=" | ".join(words for words, _ in self._shares.values()),
             waits_for=self.pool.waits_for or held,
         )
 
-    def _seconds_left(self, missing: Iterable[Run]) -> float:
-        """Return the expected time until these runs are trained."""
-        now, under_way = time.monotonic(), self._queue.batches.values()
-        in_batches = {run for batch in under_way for run in batch.runs}
+    def _seconds_left(self) -> float:
+        """Return the expected time until all missing runs are trained."""
+        now, left = time.monotonic(), self._queue.work
         paces = {kind: replace(pace) for kind, pace in self._paces.items()}
-        left: defaultdict[tuple[str, str], float] = defaultdict(float)
-        for batch in under_way:
-            kind, share = self._kind(batch.arm), self._shares.get(batch.number, ("", 0.0))[1]
+        for batch in self._queue.batches.values():
+            kind = self._queue.kind_of(batch.arm)
+            share = self._shares.get(batch.number, ("", 0.0))[1]
             done = share * work_of_all(batch.runs)
             left[kind] += work_of_all(batch.runs) - done
             if done:
                 seconds = now - self._began[batch.number]
                 paces.setdefault(kind, Pace()).add(work=done, seconds=seconds)
-        for run in missing:
-            if run not in in_batches:
-                left[self._kind(run.arm)] += work_of(run)
         seconds = sum(paces.get(kind, Pace()).seconds(work) for kind, work in left.items())
         return seconds / self.pool.trainers
 
     def _hand_over(self, plan: Plan[Any]) -> None:
         """Submit batches while there is room, and note runs that other sessions have trained."""
+        self._queue.look_again()
         is_new = True
-        while is_new and (room := self.pool.room()) > 0:
-            trainers, claims = self.pool.trainers, plan.missing_by_claim
-            for batch in self._queue.take(
-                plan.missing, claims=claims, room=room, trainers=trainers
-            ):
+        while is_new:
+            self._add_missing(plan)
+            for batch in self._queue.take(room=self.pool.room(), trainers=self.pool.trainers):
                 self._began[batch.number] = time.monotonic()
                 self.pool.submit(batch)
-            failures = self.results.failures  # with the runs that start from a failed one
-            is_new = plan.look([*self._queue.elsewhere, *failures])
+            is_new = bool(self._queue.found)
+            while self._queue.found:
+                self._note_done(self._queue.found.pop(), plan)
+
+    def _add_missing(self, plan: Plan[Any]) -> None:
+        """Let the queue know what claims miss that were read since."""
+        for runs in plan.take_new():
+            self._queue.add(runs, first=plan.urgent)
+
+    def _note_done(self, run: Run, plan: Plan[Any]) -> None:
+        """Note that a run is stored, or has failed."""
+        self._done.append(run)
+        self._queue.ended(run)
+        plan.look([run])
 
     def _take(self, event: Event, plan: Plan[Any]) -> None:
         match event:
             case Stored(run):
                 self.trained += 1
-                plan.look([run])
+                self._note_done(run, plan)
             case Failed(run, why, details, at):
                 failed = TrainingFailed(why, details=details).with_traceback(at)
                 self.results.failures[run] = failed
-                plan.look([run])
+                self._note_done(run, plan)
             case Advanced(number, progress):
                 share = min(1.0, progress.step / progress.total) if progress.total else 0.0
                 label = self._queue.batches[number].arm.label
@@ -131,14 +145,15 @@ class Training:
                 self._shares[number] = words, share
             case Ended(number):
                 batch, began = self._queue.batches[number], self._began[number]
-                self._paces[self._kind(batch.arm)].add(
+                self._paces[self._queue.kind_of(batch.arm)].add(
                     work=work_of_all(batch.runs), seconds=time.monotonic() - began
                 )
-                self._over(number)
+                self._end(number)
+                self._queue.add([run for run in batch.runs if not self.results.is_done(run)])
         if not isinstance(event, Advanced):
             self._hand_over(plan)
 
-    def _over(self, number: int) -> None:
+    def _end(self, number: int) -> None:
         self._queue.over(number)
         self._shares.pop(number, None)
         self._began.pop(number, None)
@@ -147,7 +162,3 @@ class Training:
         if time.monotonic() - self._showed > SECONDS_BETWEEN_STATUSES:
             self._showed = time.monotonic()
             self.show(self.status(plan))
-
-    def _kind(self, arm: Arm) -> tuple[str, str]:
-        """Return the study and the engine, whose runs have one pace."""
-        return arm.study, self._queue.engine_of(arm)

@@ -37,8 +37,9 @@ class Claims:
 def test_runs_that_claims_share_are_missing_once():
     claims = Claims(a=[FIRST, SHARED], b=[SHARED, LAST])
     claims.plan.read_all()
-    assert claims.plan.missing == [FIRST, SHARED, LAST]
-    assert claims.plan.missing_by_claim == [[FIRST, SHARED], [SHARED, LAST]]
+    assert list(claims.plan.missing) == [FIRST, SHARED, LAST]
+    assert claims.plan.take_new() == [[FIRST, SHARED], [SHARED, LAST]]
+    assert claims.plan.take_new() == []
     assert (claims.plan.claims, claims.plan.open) == (2, 2)
 
 
@@ -47,11 +48,11 @@ def test_a_claim_is_read_again_only_when_all_its_runs_have_come():
     claims.plan.read_all()
     assert claims.store(SHARED)
     assert claims.read == ["a", "b", "c", "c"]
-    assert claims.plan.missing_by_claim == [[FIRST], [LAST]]
+    assert list(claims.plan.missing) == [FIRST, LAST]
     assert claims.store(FIRST)
     assert claims.read == ["a", "b", "c", "c", "a"]
     assert not claims.plan.look([LAST])  # it has not come
-    assert claims.plan.missing == [LAST]
+    assert list(claims.plan.missing) == [LAST]
     assert claims.plan.open == 1
 
 

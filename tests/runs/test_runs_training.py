@@ -1,13 +1,16 @@
 """Training: from the queue through the pool into the store, beside sessions that share it."""
 
+import sys
+
 import pytest
 
 from repro.arm import Run
 from repro.core.progress import Progress
+from repro.runs.plan import Plan
 from repro.runs.pool import Advanced, Failed, TrainingStopped
 from repro.runs.progress import RATE
 from repro.store import Store, StoreError
-from tests.runs.fake_pool import BASE, FakePool, Steps, Tuned, session, trained
+from tests.runs.fake_pool import BASE, FakePool, Steps, Tuned, reading, session, trained
 
 RUNS = [Run(Steps(), seed) for seed in range(3)]
 STACKED = [Run(Steps(together=True), seed) for seed in range(8)]
@@ -29,6 +32,47 @@ def test_as_many_batches_are_under_way_as_there_is_room_for(tmp_path):
     plan.read_all()
     work.training._hand_over(plan)
     assert pool.seeds == [[0], [1]]
+
+
+def test_the_work_of_a_batch_does_not_grow_with_all_that_is_missing(tmp_path):
+    calls = []
+
+    def outcome(batch):
+        calls.append(0)
+        return batch.runs
+
+    def count(frame, event, arg):
+        if calls and event == "call" and "/repro/runs/" in frame.f_code.co_filename:
+            calls[-1] += 1
+
+    def calls_of_a_batch(claims):
+        work, plan = session(
+            tmp_path / str(claims),
+            FakePool(outcome=outcome),
+            *([Run(Steps(count=number), seed) for seed in (1, 2)] for number in range(claims)),
+        )
+        calls.clear()
+        plan.read_all()
+        sys.setprofile(count)
+        try:
+            work.training.advance(plan, seconds=0.0)
+        finally:
+            sys.setprofile(None)
+        return sorted(calls[1:20])[9]  # the median: now and then a status is shown
+
+    assert calls_of_a_batch(100) < 1.1 * calls_of_a_batch(10)
+
+
+def test_what_ended_beside_the_runs_of_a_test_that_waits_is_known_to_the_plan(tmp_path):
+    work, plan = session(tmp_path, FakePool(trainers=2), RUNS[:1])
+    plan.read_all()
+    work.training._hand_over(plan)
+    now = Plan({"now": reading(work.results, RUNS[1])}, is_done=work.results.is_done, urgent=True)
+    now.read_all()
+    work.training.advance(now, seconds=0.0)
+    assert now.take_ready() == "now"
+    work.training.advance(plan, seconds=0.0)
+    assert plan.take_ready() == 0
 
 
 def test_runs_that_another_session_holds_are_left_alone_and_looked_for_again(tmp_path):
