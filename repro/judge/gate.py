@@ -4,11 +4,14 @@ Another kind of machine, or a harmless change of the code, gives other values. A
 just reproduced may then stay open, although nothing is wrong. So an open claim alone is no failure;
 an effect that has become smaller is one.
 
-The rule: a t test with a pooled spread compares each comparison of an open claim with the ledger,
-and its p is multiplied by the number of the claim's comparisons (Bonferroni). At `DOUBT` or above,
-nothing speaks against the ledger. Below it the claim is in doubt and gets more seeds, up to each of
-`FURTHER` in turn. Below `LEVEL`, with at least `DECISIVE` seeds, the effect has become smaller.
-With fewer seeds, a single skewed metric would be called smaller far too often.
+The rule: of an open claim, each comparison that does not hold is compared with the ledger by a t
+test with a pooled spread, and its p is multiplied by the number of all the claim's comparisons
+(Bonferroni). At `DOUBT` or above, nothing speaks against the ledger. Below it the claim is in doubt
+and gets more seeds, up to each of `FURTHER` in turn. Below `LEVEL`, with at least `DECISIVE` seeds,
+the effect has become smaller. With fewer seeds, a single skewed metric would be called smaller far
+too often.
+
+A comparison that holds loses no finding, however much smaller it is. Below `REPORTED` it is said.
 
 The spread is pooled because both samples have one distribution if nothing has changed. So even five
 seeds against twenty are a sharp test.
@@ -16,7 +19,7 @@ seeds against twenty are a sharp test.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
@@ -43,7 +46,7 @@ DECISIVE = 12
 """An effect can be called smaller only with at least this number of seeds."""
 
 REPORTED = 0.001
-"""Below this chance a reader is told that the effect is smaller, even if the claim still holds."""
+"""Below this chance a reader is told that an effect is smaller, where it decides nothing."""
 
 _ROUNDING = 1e-5
 """Exact distances that differ relatively by no more are equal: a ledger keeps six digits."""
@@ -53,14 +56,18 @@ class Standing(Enum):
     """The result of a comparison with the ledger."""
 
     AS_IT_WAS = "no smaller than it was"
-    IN_DOUBT = "not clearly smaller than it was"
+    IN_DOUBT = "looks smaller than it was"
     SMALLER = "smaller than it was"
     INCOMPARABLE = "not to be compared with the ledger"
 
 
-def standing(chance: float, seeds: int) -> Standing:
-    """Return the standing of a claim with this chance, at this number of seeds."""
-    if chance < LEVEL and seeds >= DECISIVE:
+def standing(chance: float, seeds: int, *, decides: bool = True) -> Standing:
+    """Return the standing of comparisons with this chance, at this number of seeds.
+
+    It `decides` whether an open claim fails. What holds, or is refuted, is only told to a reader.
+    """
+    is_smaller = chance < LEVEL and seeds >= DECISIVE if decides else chance < REPORTED
+    if is_smaller:
         return Standing.SMALLER
     return Standing.IN_DOUBT if chance < DOUBT else Standing.AS_IT_WAS
 
@@ -73,37 +80,46 @@ def chance_of_less(accepted: Excess, measured: Excess) -> Any:
     """
     here, there = measured.seeds - 1, accepted.seeds - 1
     less = accepted.mean - measured.mean
-    squares = there * accepted.spread**2 + here * measured.spread**2
-    error = np.sqrt(squares / (here + there) * (1 / accepted.seeds + 1 / measured.seeds))
+    error = _pooled(accepted, measured) * (1 / accepted.seeds + 1 / measured.seeds) ** 0.5
     t = less / np.where(error > 0, error, 1.0)
     is_less = less > _ROUNDING * np.abs(accepted.mean)
     return np.where(error > 0, stdtr(here + there, -t), np.where(is_less, 0.0, 1.0))[()]
 
 
 def chance_unchanged(
-    accepted: Sequence[Excess], measured: Sequence[Excess], *, among: int | None = None
+    accepted: Sequence[Excess],
+    measured: Sequence[Excess],
+    *,
+    without: Sequence[Any] = (),
+    among: int | None = None,
 ) -> Any:
     """Return an upper bound of the chance that any comparison is this much smaller by luck alone.
 
-    `among` is the number of all comparisons of the claim, if there are more than these.
+    `without` is true for each comparison that is left out, such as one that holds. `among` is the
+    number of all comparisons of the claim, if there are more than these.
 
     >>> there, here = Excess(2.0, 1.0, 20), Excess(0.0, 1.0, 20)
     >>> [standing(chance_unchanged([there], [now]), 20).name for now in (there, here)]
     ['AS_IT_WAS', 'SMALLER']
     """
     chances = [chance_of_less(*pair) for pair in zip(accepted, measured, strict=True)]
+    if without:
+        chances = [np.where(out, 1.0, p) for out, p in zip(without, chances, strict=True)]
     count = len(measured) if among is None else among
     return np.minimum(1.0, count * np.min(chances, axis=0))[()]
 
 
 @dataclass(frozen=True)
 class LedgerComparison:
-    """The comparisons of one finding beside the comparisons that the ledger accepted."""
+    """Comparisons of one finding beside those that the ledger accepted."""
 
     verdict: Verdict
     standing: Standing
+    holds: bool = False
+    """True where these comparisons hold now, so that they cannot fail the claim."""
     chance: float = 0.0
     """The chance that any of them is this much smaller if nothing has changed."""
+    labels: tuple[str, ...] = ()
     accepted: tuple[Excess, ...] = ()
     measured: tuple[Excess, ...] = ()
     """The same comparisons now; empty where they cannot be compared with the ledger."""
@@ -113,26 +129,30 @@ class LedgerComparison:
         """The number of seeds behind this comparison."""
         return max((each.seeds for each in self.measured), default=self.verdict.seeds)
 
-    @property
-    def is_reported(self) -> bool:
-        """True where a reader is told that the effect is smaller than it was."""
-        return bool(self.measured) and self.chance < REPORTED
-
     def __str__(self) -> str:
         """The standing, and the comparison that shrank the most."""
         if not self.measured:
             return f"this finding is {self.standing.value}"
-        pairs = zip(self.accepted, self.measured, strict=True)
-        there, here = min(pairs, key=lambda pair: float(chance_of_less(*pair)))
+        rows = zip(self.labels, self.accepted, self.measured, strict=True)
+        label, there, here = min(rows, key=lambda row: float(chance_of_less(*row[1:])))
+        spread = float(_pooled(there, here))
         return (
-            f"{self.standing.value}: {_amount(there)} past the bound over {there.seeds} seeds"
-            f" there, {_amount(here)} over {here.seeds} here (p = {self.chance:.2g})"
+            f"{self.standing.value}: {label}, {_amount(there, spread)} past the bound over"
+            f" {there.seeds} seeds there, {_amount(here, spread)} over {here.seeds} here"
+            f" (p = {self.chance:.2g})"
         )
 
 
-def _amount(excess: Excess) -> str:
+def _pooled(accepted: Excess, measured: Excess) -> Any:
+    """Return the standard deviation over the seeds of both."""
+    here, there = measured.seeds - 1, accepted.seeds - 1
+    squares = there * accepted.spread**2 + here * measured.spread**2
+    return np.sqrt(squares / (here + there))
+
+
+def _amount(excess: Excess, spread: float) -> str:
     """A distance in words; in standard deviations over seeds, if there is a spread."""
-    return f"{excess.mean / excess.spread:.2f} sd" if excess.spread else f"{excess.mean:.6g}"
+    return f"{excess.mean / spread:.2f} sd" if spread else f"{excess.mean:.6g}"
 
 
 def compare_with_ledger(
@@ -140,31 +160,59 @@ def compare_with_ledger(
 ) -> list[LedgerComparison]:
     """Compare the findings of a claim with the accepted distances of its comparisons, in order.
 
-    A finding that is open and in doubt gets more seeds, if the claim `has` their values.
+    A finding that is open and in doubt gets more seeds, if the claim `has` their values. If it also
+    has comparisons that hold, and have become smaller, these follow by themselves.
     """
-    compared, before = [], 0
+    compared: list[LedgerComparison] = []
+    before = 0
     for verdict in findings:
-        comparisons = len(verdict.judged.terms)
-        own = accepted[before : before + comparisons]
-        compared.append(_compared(verdict, own, among=len(accepted), has=has))
-        before += comparisons
+        comparisons = _comparisons(verdict)
+        own = accepted[before : before + len(comparisons)]
+        compared += _compared(verdict, comparisons, own, among=len(accepted), has=has)
+        before += len(comparisons)
     return compared
 
 
 def _compared(
-    verdict: Verdict, accepted: Sequence[Excess], *, among: int, has: Callable[[int], bool]
-) -> LedgerComparison:
-    compared = LedgerComparison(verdict, Standing.INCOMPARABLE)
-    for seeds in (verdict.seeds, *(each for each in FURTHER if each > verdict.seeds)):
+    verdict: Verdict,
+    comparisons: Sequence[tuple[str, bool]],
+    accepted: Sequence[Excess],
+    *,
+    among: int,
+    has: Callable[[int], bool],
+) -> Iterator[LedgerComparison]:
+    """Yield the comparisons that do not hold, beside the ledger, or else all of them.
+
+    Those that hold beside such ones follow where they have become smaller.
+    """
+    holds = [now for _, now in comparisons]
+    is_open = verdict.outcome is Outcome.INCONCLUSIVE
+
+    def compared(seeds: int, *, holding: bool) -> LedgerComparison | None:
         measured = distances(verdict, seeds) if has(seeds) else []
         if not measured or len(measured) != len(accepted):
-            break
-        chance = float(chance_unchanged(accepted, measured, among=among))
-        found = standing(chance, seeds)
-        compared = LedgerComparison(verdict, found, chance, tuple(accepted), tuple(measured))
-        if verdict.outcome is not Outcome.INCONCLUSIVE or found is not Standing.IN_DOUBT:
-            break
-    return compared
+            return None
+        without = [now is not holding for now in holds]
+        chance = float(chance_unchanged(accepted, measured, without=without, among=among))
+        found = standing(chance, seeds, decides=is_open and not holding)
+        rows = zip(comparisons, accepted, measured, holds, strict=True)
+        kept = [(label, *pair) for (label, _), *pair, now in rows if now is holding]
+        return LedgerComparison(verdict, found, holding, chance, *zip(*kept, strict=True))
+
+    latest = compared(verdict.seeds, holding=all(holds))
+    if latest is None:
+        yield LedgerComparison(verdict, Standing.INCOMPARABLE, all(holds))
+        return
+    for seeds in FURTHER if is_open else ():
+        if seeds > verdict.seeds and latest.standing is Standing.IN_DOUBT:
+            more = compared(seeds, holding=False)
+            if more is None:
+                break
+            latest = more
+    yield latest
+    beside = compared(verdict.seeds, holding=True) if any(holds) and not all(holds) else None
+    if beside is not None and beside.standing is Standing.SMALLER:
+        yield beside
 
 
 def reference(
@@ -190,12 +238,11 @@ def distances(verdict: Verdict, seeds: int) -> list[Excess]:
     Empty where a comparison has no distance: a value is not finite, or lies outside the scale. A
     comparison that no value could fail has the distance 0.
     """
-    statement = verdict.judged
-    readings = {side: np.asarray(side.values(seeds), dtype=float) for side in statement.sides}
+    readings = _readings(verdict, seeds)
     if not all(np.isfinite(values).all() for values in readings.values()):
         return []
     try:
-        found = [_distance(term, readings, seeds) for term in statement.terms]
+        found = [_distance(term, readings, seeds) for term in verdict.judged.terms]
     except ScaleError:
         return []
     return found if all(np.isfinite(each.mean) for each in found) else []
@@ -206,3 +253,22 @@ def _distance(term: Contrast, readings: Readings, seeds: int) -> Excess:
         return Excess(0.0, 0.0, seeds)
     evidence = term.weigh(readings)
     return Excess(float(evidence.mean), float(evidence.spread), evidence.seeds)
+
+
+def _comparisons(verdict: Verdict) -> list[tuple[str, bool]]:
+    """Return the label of each comparison of a finding, and whether it holds at its last look."""
+    readings = _readings(verdict, verdict.seeds)
+    needed = iter([effect for effect in verdict.effects if effect.needed])
+    found: list[tuple[str, bool]] = []
+    for term in verdict.judged.terms:
+        if verdict.effects and not np.any(term.is_trivial(readings)):
+            effect = next(needed)
+            found.append((effect.label, bool(effect.holds)))
+        else:  # no value could fail it, or nothing was weighed
+            found.append((term.label, bool(verdict.effects)))
+    return found
+
+
+def _readings(verdict: Verdict, seeds: int) -> Readings:
+    """Return the values of each side of a finding over the first seeds."""
+    return {side: np.asarray(side.values(seeds), dtype=float) for side in verdict.judged.sides}

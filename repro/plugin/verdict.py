@@ -95,9 +95,11 @@ def verdict(
     if again := looked_again(entry, gathered):
         return Verdict(Outcome.NOT_RUN, why=again, reason=Reason.HERE)
     kind, change = _agreement(outcome, gathered, with_ledger, looks) or _change(entry, outcome)
-    is_smaller = outcome is Outcome.REPRODUCED and any(each.is_reported for each in with_ledger)
-    if is_smaller:
-        kind, change = Change.SMALLER, "smaller than it was"
+    if any(each.holds and each.standing is Standing.SMALLER for each in with_ledger):
+        if outcome is Outcome.REPRODUCED:
+            kind, change = Change.SMALLER, "smaller than it was"
+        elif kind in (Change.OPEN, Change.SHORT):
+            change += ", but smaller in a comparison that holds"
     if outcome is not Outcome.INCONCLUSIVE:
         return Verdict(outcome, change_kind=kind, change=change)
     reason = Reason(getattr(_failing(gathered)[0], "beyond", ""))  # findings of documents have none
@@ -150,9 +152,9 @@ def _agreement(
 ) -> tuple[Change, str] | None:
     """Return how an open claim agrees with its reproduced entry in the ledger; None if it does not.
 
-    It agrees if none of its comparisons has become smaller.
+    It agrees if none of its comparisons that do not hold has become smaller.
     """
-    still_open = [each for each in with_ledger if each.verdict.outcome is not Outcome.REPRODUCED]
+    still_open = [each for each in with_ledger if not each.holds]
     is_smaller = any(
         each.standing in (Standing.SMALLER, Standing.INCOMPARABLE) for each in still_open
     )
@@ -164,7 +166,7 @@ def _agreement(
     is_short = usual is not None and seeds < (looks or usual.looks)[-1]
     kind = Change.SHORT if is_short else Change.OPEN
     where = f"open at {seeds} seeds" if is_short else "open here"
-    more = f" at {least.seeds}" if least.seeds > least.verdict.seeds else ""
+    more = f" at {least.seeds} seeds" if least.seeds > least.verdict.seeds else ""
     return kind, f"{where}, {least.standing.value}{more}"
 
 

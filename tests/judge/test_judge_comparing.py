@@ -94,12 +94,35 @@ def test_what_is_settled_is_compared_at_the_seeds_that_it_took():
     looks = []
     found = held([Excess(9.0, 1.0, 20)], RISEN, looks=looks)
     assert set(looks) == {5}
-    assert found.is_reported
-    assert "9.00 sd past the bound over 20 seeds there" in str(found)
+    assert (found.standing, found.holds) == (Standing.SMALLER, True)
+    pooled = ((19 * 1.0**2 + 4 * RISEN.var(ddof=1)) / 23) ** 0.5  # of both: in one unit
+    there, here = 9.0 / pooled, RISEN.mean() / pooled
+    assert f"a - 0, {there:.2f} sd past the bound over 20 seeds there, {here:.2f} sd" in str(found)
     assert f"{found.chance:.2g}" in str(found)
     found = held([Excess(1.0, 1.0, 20)], -RISEN, looks=looks)
     assert found.verdict.outcome is Outcome.REFUTED
+    assert found.chance == chance_of_less(*found.accepted, *found.measured) < 0.001
+    assert str(found).startswith("smaller than it was")
     assert set(looks) == {5}
+
+
+def test_what_holds_fails_no_claim_however_much_smaller_it_is():
+    """A claim is open because of its small step, and its large step is smaller and holds."""
+    accepted = [Excess(43.0, 1.0, 20), Excess(1.0, 1.0, 20)]
+    judge, generator = Judge(FIVE), np.random.default_rng(7)
+    places = {"low": 0.0, "mid": 30.0, "high": 30.4}
+    low, mid, high = (
+        arm(sample(at, generator), judge=judge, label=label) for label, at in places.items()
+    )
+    assert Ladder([low, mid, high]).climbs().outcome is Outcome.INCONCLUSIVE
+    small, large = compare_with_ledger(accepted, judge.verdicts, has=every)
+    assert (small.labels, small.holds, small.standing) == (
+        ("high - mid",), False, Standing.AS_IT_WAS,
+    )  # fmt: skip
+    assert (large.labels, large.holds, large.standing) == (
+        ("mid - low",), True, Standing.SMALLER,
+    )  # fmt: skip
+    assert large.chance == 2 * chance_of_less(*large.accepted, *large.measured)
 
 
 def test_seeds_that_cannot_be_had_end_the_comparison():
