@@ -118,14 +118,19 @@ def claim_id(item: pytest.Item) -> str:
     return f"{source}/{name}" + (f"[{callspec.id}]" if callspec else "")
 
 
-def name_or_none(item: pytest.Item) -> str | None:
-    """Return the name of a claim; None for another test, or for a claim with a bad decorator."""
+def mark_or_none(item: pytest.Item) -> ClaimMark | None:
+    """Return the arguments of a claim's decorator; None for another test, or if it is bad."""
     if item.get_closest_marker("claim") is None:
         return None
     try:
-        return claim_id(item)
+        return mark_of(item)
     except BadClaim:
         return None
+
+
+def name_or_none(item: pytest.Item) -> str | None:
+    """Return the name of a claim; None for another test, or for a claim with a bad decorator."""
+    return None if mark_or_none(item) is None else claim_id(item)
 
 
 def about(item: pytest.Item) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,7 +28,7 @@ from repro.plugin.claims import (
     about,
     claim_id,
     mark_of,
-    name_or_none,
+    mark_or_none,
 )
 from repro.plugin.levels import NAME as LEVELS
 from repro.plugin.levels import level_pairs
@@ -225,12 +226,15 @@ class Gate:
             why = str(raised)
         elif raised is not None and not isinstance(raised, SAID_IN_FULL):
             why = said_in_full(raised)
+        mark = mark_or_none(item)
         settled = ClaimLine(
-            name=name_or_none(item) or item.nodeid,
+            name=claim_id(item) if mark else item.nodeid,
             verdict=ERROR,
             measured=shown(why),
             fails=True,
             details=raised.details if isinstance(raised, TrainingFailed) else "",
+            sentence=mark.sentence if mark else "",
+            source=mark.source if mark else "",
         )
         report.user_properties.append((PROPERTY, settled.as_json()))
 
@@ -274,7 +278,7 @@ class Gate:
             metrics=list(gathered.metrics_used),
             file=file,
             line=line or 0,
-            command=f'pytest "{item.nodeid}"{self._options(gathered.profile_name)}',
+            command=shlex.join(["pytest", item.nodeid]) + self._options(gathered.profile_name),
             machine=gathered.machine if found.outcome is Outcome.REPRODUCED else "",
             past=[(each.mean, each.spread, each.seeds) for each in compared.past],
             levels=[*trials.levels] if is_reproduced and trials is not None else [],
@@ -298,7 +302,7 @@ class Gate:
         judged = to_json(JudgedClaim(record=record, arms=arms))
         whole = json.dumps(judged, ensure_ascii=False, allow_nan=False)
         settled = claim_line(record, fails=report.outcome == "failed")
-        short = [("repro.verdict", record.verdict.value), ("repro.measured", record.measured)]
+        short = [("repro.verdict", str(record.verdict)), ("repro.measured", shown(record.measured))]
         item.user_properties += short  # JUnit XML reads them from the report of the teardown
         report.user_properties += [*short, ("repro.record", whole), (PROPERTY, settled.as_json())]
 

@@ -336,6 +336,7 @@ def _judged_report(
         from repro.plugin.gate import fail
 
         fail(report, f"This claim could not be judged: {shown_lines(said_in_full(error))}")
+        claims.gate.announce_error(item, error, report)
     return report
 
 

@@ -109,7 +109,9 @@ def summarise(
             *recorded_lines(account["recorded"] for account in accounts),
         ],
     )
-    results = replace(results, failures=_failures(terminal, results.claims))
+    failures, in_error = _failures(terminal, results.claims, profile=option(config, "profile"))
+    claims = sorted([*results.claims, *in_error], key=lambda record: record.claim)
+    results = replace(results, claims=claims, failures=failures)
     if results.claims or results.failures:
         _write_verdicts(terminal, config, results, accounts)
     if option(config, "report"):
@@ -123,13 +125,13 @@ def _write_verdicts(
     results: ResultsDocument,
     accounts: list[Account],
 ) -> None:
-    records = results.claims
+    records = results.judged
     terminal.section("claims")
     if config.get_verbosity() > 0:
         _write_lines(terminal, [*verdict_table(records), ("", None)])
     _write_lines(terminal, [*ending(results), ("", None)])
-    if results.errors:
-        terminal.write_line(results.errors)
+    if results.false_verdicts:
+        terminal.write_line(results.false_verdicts)
     remarks = list(dict.fromkeys(line for account in accounts for line in account["reports"]))
     most = (MOST_REMARKS, MOST_OF_EVIDENCE) if config.get_verbosity() <= 0 else (None, None)
     _write_some(terminal, remarks, most[0], "remarks, with -v", yellow=True)
@@ -175,18 +177,44 @@ def _write_lines(terminal: pytest.TerminalReporter, lines: Iterable[Line]) -> No
         terminal.write_line(line, **MARKUP.get(verdict or "", {}))
 
 
-def _failures(terminal: pytest.TerminalReporter, records: Iterable[ClaimRecord]) -> list[Failure]:
-    """Return the claims that failed by their verdict or by an error, each once."""
+def _failures(
+    terminal: pytest.TerminalReporter, records: Iterable[ClaimRecord], *, profile: str
+) -> tuple[list[Failure], list[ClaimRecord]]:
+    """Return the claims that failed by their verdict or by an error, each once.
+
+    The records are those of claims that ended in an error, without a verdict.
+    """
     commands = {record.claim: record.command for record in records}
     failures: dict[str, Failure] = {}
+    in_error: dict[str, ClaimRecord] = {}
     for report in [*terminal.stats.get("failed", ()), *terminal.stats.get("error", ())]:
         texts = [text for name, text in getattr(report, "user_properties", ()) if name == PROPERTY]
-        alone = f'pytest "{report.nodeid}"'
+        alone = shlex.join(["pytest", report.nodeid])
         for claim in map(ClaimLine.from_json, texts):
             command = commands.get(claim.name, alone)
             said = report.longreprtext if claim.verdict == ERROR else ""
             failures[report.nodeid] = Failure(claim.verdict, command, said)
-    return list(failures.values())
+            if claim.name not in commands:
+                in_error[report.nodeid] = _in_error(claim, report, profile)
+    return list(failures.values()), list(in_error.values())
+
+
+def _in_error(claim: ClaimLine, report: pytest.TestReport, profile: str) -> ClaimRecord:
+    """Return the record of a claim that ended in an error."""
+    file, line, _ = report.location
+    return ClaimRecord(
+        claim=claim.name,
+        sentence=claim.sentence,
+        source=claim.source,
+        profile=profile,
+        verdict=ERROR,
+        p=None,
+        accepted=None,
+        text=report.longreprtext,
+        file=file,
+        line=line or 0,
+        command=shlex.join(["pytest", report.nodeid]),
+    )
 
 
 def _write_report(

@@ -39,7 +39,7 @@ ROWS = (40, 20, 10, 5, 2, 0)
 MOST_REMARKS, LONGEST, HEIGHT = 5, 200, 100
 """The most remarks, characters of a remark, and lines; the table of counts shrinks to fit."""
 
-Line = tuple[str, Outcome | None]
+Line = tuple[str, str | None]
 """A line, and the verdict that sets its colour."""
 
 _DOCUMENTS = {Outcome.REPRODUCED: "consistent", Outcome.REFUTED: "contradictory"}
@@ -50,7 +50,7 @@ def ending(results: ResultsDocument, *, most: int = MOST, height: int = MOST_LIN
     before = [_failed(results.failures, most), _changed(results, most)]
     after = _not_run(results, most)
     room = height - sum(map(len, before)) - len(after)
-    table = _counts(results.claims, most=max(LEAST_ROWS, room)) if results.claims else []
+    table = _counts(results.judged, most=max(LEAST_ROWS, room)) if results.judged else []
     lines: list[Line] = []
     for part in filter(None, [*before, table, after]):
         lines += [("", None), *part] if lines else part
@@ -190,10 +190,11 @@ def summary(results: ResultsDocument) -> str:
 
 
 def _summary(results: ResultsDocument, most: int) -> str:
-    remarks = [shown(line, most=LONGEST) for line in (results.errors, *results.evidence) if line]
+    said = filter(None, (results.false_verdicts, *results.evidence))
+    remarks = [shown(line, most=LONGEST) for line in said]
     parts = ["## Claims"]
-    if not results.claims:
-        parts.append("No claim was run.")
+    if not results.judged:
+        parts.append("No claim was judged.")
     elif not results.changed and not results.new:
         parts.append("Nothing changed against the ledger.")
     lines = [line for line, _ in ending(results, most=most, height=HEIGHT)]

@@ -9,7 +9,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from repro.ledger import Change
 from repro.runs.progress import Status
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from repro.report.record import ClaimRecord
 
 REPRODUCED, REFUTED, INCONCLUSIVE, NOT_RUN = "reproduced", "refuted", "inconclusive", "not run"
-ERROR = "error"
+ERROR: Literal["error"] = "error"
 """Replaces the verdict of a claim that ended in an error."""
 
 PROPERTY = "repro.line"
@@ -47,6 +47,9 @@ class ClaimLine:
     about_a_document: bool = False
     details: str = ""
     """The traceback and the output of an error in training."""
+    sentence: str = ""
+    source: str = ""
+    """The source of a claim that ended in an error, and where in it."""
     is_only_counted: bool = False
     """True for an unchanged, consistent statement of a document; there are hundreds of them."""
     is_known: bool = False

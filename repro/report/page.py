@@ -134,7 +134,7 @@ class Page:
         self.results = results
         self._runs = runs
         sections: dict[str, Section] = {}
-        for record in results.claims:
+        for record in results.judged:
             name = short_source(record.source)
             section = sections.setdefault(name, Section(name))
             (section.statements if record.is_about_a_document else section.trained).append(record)
@@ -142,7 +142,7 @@ class Page:
             name = short_source(figure.source)
             sections.setdefault(name, Section(name)).figures.append(figure)
         self.sources = [section for _, section in sorted(sections.items())]
-        self.by_command = {record.command: record for record in results.claims}
+        self.by_command = {record.command: record for record in results.judged}
 
     def change(self, record: ClaimRecord) -> str:
         """Return the kind of a claim's change against the ledger, for the filter."""

@@ -15,7 +15,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import EnumType, StrEnum
 from functools import cache
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    TypeAlias,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from repro.document import Check
 from repro.judge import Beyond, Effect, Outcome, Verdict
@@ -132,17 +142,18 @@ class ClaimRecord:
     sentence: str
     source: str
     """The source, and where in it."""
-    about: str
+    about: str = ""
     """The first paragraph of the docstring of the claim's file."""
-    documented: str
+    documented: str = ""
     """The result that the source states, in its own words; may be empty."""
-    kind: Kind
+    kind: Kind = "source"
     """A claim of the source, a question of ours, or a control of ours."""
     profile: str
     """ci, paper, or any for a claim about a document."""
-    data: str
+    data: str = ""
     """The data sets of the verdict."""
-    verdict: Outcome
+    verdict: Outcome | Literal["error"]
+    """`error` for a claim that crashed or was refused; then `text` is what it said."""
     reason: Reason = Reason.NONE
     """Why it is not run, or why no number of seeds would settle it; else empty."""
     p: float | None
@@ -158,34 +169,34 @@ class ClaimRecord:
     """The verdict in the ledger, if there is one."""
     opposed: str | None = None
     """The opposite verdict in the ledger at another size; null without one."""
-    change: str
+    change: str = ""
     """The difference from the ledger in words; empty without one."""
-    change_kind: Change
+    change_kind: Change = Change.NONE
     """The kind of difference from the ledger; empty without one."""
-    measured: str
+    measured: str = ""
     """The deciding comparison in one line."""
     text: str
     """The whole explanation."""
-    findings: list[FindingData]
-    arms: list[str]
+    findings: list[FindingData] = field(default_factory=list)
+    arms: list[str] = field(default_factory=list)
     """The names of its arms."""
-    metrics: list[str]
+    metrics: list[str] = field(default_factory=list)
     """Its metrics."""
     file: str
     line: int
     """The line of the test in its file, counted from 0."""
     command: str
     """The command that judges this claim alone in the same way."""
-    machine: str
+    machine: str = ""
     """Device, processor, torch and engine of the runs of a reproduced claim; else empty."""
-    past: list[tuple[float, float, int]]
+    past: list[tuple[float, float, int]] = field(default_factory=list)
     """The distance of each comparison past its bound, for a reproduced claim: mean, spread and
     seeds. For a standard deviation, the mean is a logarithm and the spread null."""
     levels: list[tuple[str, str, float, float, int]] = field(default_factory=list)
     """Arm, metric, mean, standard deviation and seeds, for the arms of a reproduced claim."""
-    one_look: list[int]
+    one_look: list[int] = field(default_factory=list)
     """The seeds of each side, if the claim is open after one look at its whole level."""
-    ledger: str
+    ledger: str = ""
     """The ledger with its accepted verdict."""
 
     @property
@@ -354,6 +365,8 @@ def _built(kind: Any, data: Any) -> Any:
         return tuple(_built(each, part) for each, part in zip(inner, data, strict=True))
     if origin is dict:
         return {name: _built(inner[1], each) for name, each in data.items()}
+    if origin is Union:  # of an enum and a text
+        kind = inner[0] if data in tuple(inner[0]) else str
     return kind(data) if isinstance(kind, EnumType) else data
 
 

@@ -18,6 +18,7 @@ from urllib.parse import quote
 
 from repro.judge import Outcome
 from repro.ledger import KINDS, Change, Kind
+from repro.report.lines import ERROR
 from repro.report.record import ArmData, ClaimRecord, FigureData, JudgedClaim, Reason
 from repro.text import counted, shown
 
@@ -82,20 +83,26 @@ class SessionData:
 class ResultsDocument:
     """All results of a session, the content of `results.json`."""
 
-    format: Literal[5] = 5
+    format: Literal[6] = 6
     """The number of this format; it changes when its fields change."""
     claims: list[ClaimRecord]
+    """All claims, also those that ended in an error."""
     arms: dict[str, ArmData]
     """Every arm, by its name in the `arms` of claims."""
     figures: list[FigureData]
-    errors: str = ""
-    """A sentence: how many settled verdicts are false at most."""
+    false_verdicts: str = ""
+    """A sentence: how many settled verdicts are false at most, on average."""
     evidence: list[str] = field(default_factory=list)
     """Sentences on the evidence files and recorded runs behind the verdicts: their origin, and what
     has changed since."""
     failures: list[Failure] = field(default_factory=list)
     """The claims that pytest counts as failed."""
     session: SessionData = field(default_factory=SessionData)
+
+    @property
+    def judged(self) -> list[ClaimRecord]:
+        """The claims with a verdict."""
+        return [record for record in self.claims if record.verdict != ERROR]
 
     @property
     def changed(self) -> list[ClaimRecord]:
@@ -140,19 +147,19 @@ def results_of(
         claims=records,
         arms=arms,
         figures=list(figures),
-        errors=errors(records),
+        false_verdicts=false_verdicts(records),
         evidence=list(evidence),
     )
 
 
-def errors(records: Sequence[ClaimRecord]) -> str:
+def false_verdicts(records: Sequence[ClaimRecord]) -> str:
     """Say how many of the settled verdicts are false at most; empty if none is settled.
 
     Each claim is falsely settled with a chance of at most its level. So the mean number of false
     verdicts is at most the sum of all levels, however the claims depend on each other. Exact claims
     have no level.
 
-    >>> errors(results.claims)
+    >>> false_verdicts(results.claims)
     '6 verdicts on random quantities are settled: on average at most 0.07 of them are false'
     """
     random = [record for record in records if record.level]

@@ -1,7 +1,8 @@
 """The gate: what a claim's test came to, held against the ledger; and sessions with `--gate`."""
 
 import json
-from dataclasses import replace
+import shlex
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,9 +11,11 @@ import pytest
 from repro.arm import Needs
 from repro.ledger import Entry, Ledger
 from repro.plugin.gate import Gate
+from repro.plugin.plugin import _judged_report
+from repro.plugin.summary import _failures
 from repro.plugin.trials import Trials
 from repro.plugin.verdict import NOTHING_JUDGED
-from repro.report.lines import PROPERTY
+from repro.report.lines import PROPERTY, ClaimLine
 from repro.runs.profiles import PROFILES, profile_named
 from tests.plugin.lines import Line
 from tests.plugin.sessions import Made
@@ -43,6 +46,15 @@ def asks_for_more(trials):
 
 def judges_nothing(trials):
     pass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Turned(Line):
+    label = "line\u202e"
+
+
+def turned(trials):
+    assert trials(Turned()).slope > 0
 
 
 def denies(trials):
@@ -145,9 +157,50 @@ def test_what_is_reproduced_is_measured_for_the_next_ledger(beside):
 
 
 def test_the_command_judges_the_claim_again_in_the_same_way(beside):
-    assert beside()(rises).record["command"].endswith('::test_rises"')
+    assert beside()(rises).record["command"].endswith("::test_rises")
     limited = beside(gate=True, budget=12)(rises)
-    assert limited.record["command"].endswith('::test_rises" --gate --seed-budget 12')
+    assert limited.record["command"].endswith("::test_rises --gate --seed-budget 12")
+
+
+def test_no_text_of_a_claim_steers_a_shell_or_a_reader_of_junit(beside):
+    claim = beside()
+    claim.item._nodeid = "test_lines.py::test_rises[$(id) `id` !1 '\"]"
+    report = claim(turned)
+    assert shlex.split(report.record["command"]) == ["pytest", claim.item.nodeid]
+    assert "line\\u202e - 0 = 1" in dict(report.user_properties)["repro.measured"]
+    assert claim.item.user_properties == report.user_properties[:2]
+
+
+def test_a_claim_without_a_verdict_is_among_the_results(beside):
+    report = beside()(judges_nothing)
+    report.nodeid, report.location = "test_lines.py::test_rises", ("test_lines.py", 6, "test_rises")
+    report.longreprtext = report.longrepr
+    crashed = SimpleNamespace(nodeid="test_lines.py::test_exits", longreprtext="gone")
+    crashed.location = (crashed.nodeid, None, crashed.nodeid)  # as xdist reports it
+    line = ClaimLine(name=crashed.nodeid, verdict="error", measured="gone", fails=True)
+    crashed.user_properties = [(PROPERTY, line.as_json())]
+    terminal = SimpleNamespace(stats={"failed": [report], "error": [crashed]})
+    failures, records = _failures(terminal, [], profile="ci")
+    assert [each.verdict for each in (*failures, *records)] == ["error"] * 4
+    named = [(each.claim, each.sentence, each.source, each.line) for each in records]
+    assert named == [("900/rises", "It rises", "900, Text", 6), (crashed.nodeid, "", "", 0)]
+    assert NOTHING_JUDGED in records[0].text
+    assert records[1].command == "pytest test_lines.py::test_exits"
+    judged = [replace(records[0], verdict="refuted")]  # and then its fixture failed
+    assert [each.claim for each in _failures(terminal, judged, profile="ci")[1]] == [crashed.nodeid]
+
+
+def test_a_claim_that_cannot_be_judged_is_in_error(beside):
+    claim, call = beside(), SimpleNamespace(when="call", excinfo=None)
+    claims = SimpleNamespace(judge=lambda *_: 1 / 0, gate=claim.gate)
+    report = SimpleNamespace(outcome="passed", user_properties=[], when="call")
+    making = _judged_report(claims, claim.item, call)
+    next(making)
+    with pytest.raises(StopIteration):
+        making.send(report)
+    said = json.loads(dict(report.user_properties)[PROPERTY])
+    assert (report.outcome, said["verdict"]) == ("failed", "error")
+    assert said["measured"] == "ZeroDivisionError: division by zero"
 
 
 def test_a_claim_that_cannot_be_run_is_skipped_unless_a_verdict_is_required(beside):

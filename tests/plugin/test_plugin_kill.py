@@ -48,7 +48,7 @@ def test_a_claim_that_ends_its_worker_is_named_once_and_all_others_are_judged(
     shown = result.stdout.str()
     assert "crashed while running 'test_lines.py::test_exits'" in shown
     assert len(re.findall(r"^FAILED test_lines\.py::test_exits", shown, re.MULTILINE)) == 1
-    assert 'failed: 1\n  error: pytest "test_lines.py::test_exits"\n' in shown
+    assert "failed: 1\n  error: pytest test_lines.py::test_exits\n" in shown
     assert "never judged" not in shown
     assert set(re.findall(r"^reproduced +900/(\S+)", shown, re.MULTILINE)) == {
         *("cheap[1.0]", "cheap[2.0]", "cheap[3.0]", "dear"),

@@ -66,7 +66,7 @@ def test_a_project_is_judged(project):
             "claimed (900, Text): flat targets give steeper lines",
             "REFUTED: line exceeds line target 4.0 in slope",
             "*5 seeds (looks at 5, 8*",
-            'reproduce with: pytest "test_lines.py::test_flatter"',
+            "reproduce with: pytest test_lines.py::test_flatter",
             "failed: 1",
             "2 verdicts on random quantities are settled: *",
         ]

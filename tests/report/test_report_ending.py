@@ -8,7 +8,7 @@ import pytest
 from repro.judge import Outcome
 from repro.ledger import Change
 from repro.report.ending import LIMIT, MOST, MOST_LINES, ROWS, WIDTH, ending, summary
-from repro.report.results import Failure, ResultsDocument, errors
+from repro.report.results import Failure, ResultsDocument, false_verdicts
 from tests.report.records import record
 
 
@@ -39,7 +39,7 @@ def test_each_source_has_a_row_and_what_is_ours_is_apart():
             claim(1), claim(2, Outcome.REFUTED), claim(3, Outcome.INCONCLUSIVE),
             claim(4, Outcome.REFUTED, profile="any"), claim(5, source="000", profile="any"),
             claim(6, kind="control"), claim(7, source="000", kind="control"),
-            claim(8, Outcome.REFUTED, kind="question"),
+            claim(8, Outcome.REFUTED, kind="question"), claim(9, "error"),
         ]
     )  # fmt: skip
     assert rows == {
@@ -120,13 +120,13 @@ def test_settled_verdicts_are_false_no_more_often_than_levels_add_up_to():
         record("exact", Outcome.REPRODUCED, None),
         record("absent", Outcome.NOT_RUN, None),
     ]
-    assert errors(judged) == (
+    assert false_verdicts(judged) == (
         "31 verdicts on random quantities are settled: on average at most 0.8 of them are false"
     )
     [one] = [record("one", Outcome.REPRODUCED, 0.001, level=0.01)]
-    assert errors([one]).endswith("at most 0.01 of them is false")
-    assert errors([record("open", Outcome.INCONCLUSIVE, 1.0, level=0.01)]) == ""
-    assert errors([record("exact", Outcome.REPRODUCED, None)]) == ""
+    assert false_verdicts([one]).endswith("at most 0.01 of them is false")
+    assert false_verdicts([record("open", Outcome.INCONCLUSIVE, 1.0, level=0.01)]) == ""
+    assert false_verdicts([record("exact", Outcome.REPRODUCED, None)]) == ""
 
 
 def test_the_end_of_the_session_comes_first_and_claims_are_folded(results):

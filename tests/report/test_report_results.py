@@ -27,7 +27,7 @@ from repro.report.runs import UsedRuns, columns_of, read_runs, rows_of
 from repro.report.write import schema_text, write_data, write_table
 from repro.runs.progress import Status
 from repro.store import Store, run_key
-from tests.report.records import RECIPE, arm, identity, store_runs
+from tests.report.records import RECIPE, arm, identity, record, store_runs
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads(schema_text())
@@ -46,6 +46,7 @@ def test_the_schema_is_that_of_the_types():
 
 def test_results_that_were_written_keep_to_the_schema_and_can_be_read(results, tmp_path):
     named(results, "004/climbs").findings[0].samples[0].values[0] = None  # a run without a value
+    results.claims.append(record("004/lost", "error", text="ValueError: no seven"))
     page = tmp_path / "index.html"
     page.write_text("of a former report")
     write_data(tmp_path, results)
@@ -61,6 +62,10 @@ def test_results_that_were_written_keep_to_the_schema_and_can_be_read(results, t
     assert climbs["findings"][0]["samples"][0]["values"][0] is None
     assert climbs["level"] > 0
     assert paper["p"] is None
+    assert (data["claims"][-1]["verdict"], data["claims"][-1]["text"]) == (
+        "error",
+        "ValueError: no seven",
+    )
     assert "opposed" not in paper  # its default
 
 
