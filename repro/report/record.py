@@ -191,7 +191,7 @@ class ClaimRecord:
     """Device, processor, torch and engine of the runs of a reproduced claim; else empty."""
     past: list[tuple[float, float, int]] = field(default_factory=list)
     """The distance of each comparison past its bound, for a reproduced claim: mean, spread and
-    seeds. For a standard deviation, the mean is a logarithm and the spread null."""
+    seeds."""
     levels: list[tuple[str, str, float, float, int]] = field(default_factory=list)
     """Arm, metric, mean, standard deviation and seeds, for the arms of a reproduced claim."""
     one_look: list[int] = field(default_factory=list)
