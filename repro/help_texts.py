@@ -10,7 +10,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "data",
     ),
     "data fetch": (
-        "Download data sets and check their hashes. A download that was stopped goes on.",
+        "Download data sets and check their hashes.",
         "data fetch wikitext-2 sms-spam",
     ),
     "evidence": (

@@ -1,4 +1,3 @@
-from tests.data.conftest import data, only, server
 from tests.plugin.conftest import outside_project, project
 
-__all__ = ["data", "only", "outside_project", "project", "server"]
+__all__ = ["outside_project", "project"]

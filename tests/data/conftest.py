@@ -1,7 +1,6 @@
 """A real server of files on this machine, which can be told to misbehave; and a data folder."""
 
 import hashlib
-import itertools
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -11,20 +10,23 @@ import pytest
 from repro.data import command, files, registry
 from repro.data.registry import DataSet, File
 
-MOST_PIECES = 3000
-"""Pieces of a script that are sent at most, so that a reader without bounds ends too, but late."""
+RAW = {
+    "wrong length": b"HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\nwords",
+    "no HTTP": b"220 welcome\r\n",
+    "steers": b"HTTP/1.1 503 \x1b[31m\x9b1m\x07\x08\r\xad" + b"x" * 50_000 + b"\r\n\r\n",
+}
+"""Answers that are sent as they are."""
 
 
 class Files(ThreadingHTTPServer):
-    """Serves `contents` by path, with the `behaviour` of each path, or the pieces of a script."""
+    """Serves `contents` by path, with the `behaviour` of each path."""
 
     daemon_threads = True
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
-        self.contents, self.behaviour, self.scripts = {}, {}, {}
+        self.contents, self.behaviour = {}, {}
         self.requests = []
-        self.tag = '"first"'
         self.stop = threading.Event()
 
     @property
@@ -41,12 +43,12 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self):
         server, path = self.server, self.path
-        server.requests.append((path, self.headers.get("Range")))
+        server.requests.append(path)
         behaviour = server.behaviour.get(path)
-        if callable(behaviour):
-            behaviour = behaviour(len([p for p, _ in server.requests if p == path]))
-        if path in server.scripts:
-            self.play(server.scripts[path])
+        if behaviour in RAW:
+            self.wfile.write(RAW[behaviour])
+        elif behaviour == "silent":
+            server.stop.wait(9)
         elif isinstance(behaviour, int):
             self.send_error(behaviour)
         elif path not in server.contents:
@@ -54,42 +56,14 @@ class Handler(BaseHTTPRequestHandler):
         else:
             self.send(server.contents[path], behaviour)
 
-    def play(self, script):
-        """Send pieces as they are, each with a pause after it."""
-        for piece, pause in itertools.islice(script, MOST_PIECES):
-            self.wfile.write(piece)
-            if self.server.stop.wait(pause):
-                return
-
-    def send(self, content, behaviour):
-        start = self.wanted_start(len(content), behaviour)
-        if start is None:
-            return
-        body = content[start:]
-        self.send_response(206 if start else 200)
-        if start:
-            shifted = start + 1 if behaviour == "another range" else start
-            self.send_header("Content-Range", f"bytes {shifted}-{len(content) - 1}/{len(content)}")
-        if self.server.tag:
-            self.send_header("ETag", self.server.tag)
+    def send(self, body, behaviour):
+        self.send_response(200)
         if behaviour != "no length":
             self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         if behaviour == "slow":
             time.sleep(0.2)
         self.wfile.write(body[: len(body) // 2] if behaviour == "breaks off" else body)
-
-    def wanted_start(self, length, behaviour):
-        wanted = self.headers.get("Range")
-        if wanted is None or behaviour == "ignores ranges":
-            return 0
-        if self.headers.get("If-Range") != self.server.tag:
-            return 0
-        start = int(wanted.removeprefix("bytes=").removesuffix("-"))
-        if start >= length:
-            self.send_error(416)
-            return None
-        return start
 
 
 @pytest.fixture
