@@ -10,7 +10,8 @@ from repro.judge.measured import Measured
 from repro.judge.statistic import critical
 from repro.recorded.rows import RecordedError
 from repro.recorded.runs import ranges
-from repro.recorded.source import AS_RECORDED, RecordedArm
+from repro.recorded.source import AS_RECORDED, Recorded, RecordedArm
+from repro.text import counted
 
 FEWEST = 8
 """With fewer seeds, a correlation says nothing."""
@@ -90,18 +91,33 @@ def require_same_ends(arms: Sequence[RecordedArm], metrics: Iterable[str]) -> No
 
 
 def remarks_on(findings: Sequence[Verdict], arms: Sequence[RecordedArm]) -> list[str]:
-    """Return remarks on pairs without correlation, and on the best of several arms."""
+    """Return remarks on pairs without correlation, the best of several arms, and empty rows."""
     if not arms:
         return []
-    lines = [_not_alike(effect) for finding in findings for effect in finding.effects]
+    lines = [_empty(source) for source in dict.fromkeys(arm.source for arm in arms)]
+    lines += [_not_alike(effect) for finding in findings for effect in finding.effects]
     lines += [_chosen(finding, arms) for finding in findings]
     return [line for line in dict.fromkeys(lines) if line]
 
 
+def _empty(source: Recorded) -> str:
+    """Name a run in which nothing is that is read; empty without one."""
+    if not source.empty:
+        return ""
+    runs = counted(len(source.empty), "run")
+    names = ", ".join(source.columns.read)
+    return f"{runs} of {source.path} logged none of {names} ({source.empty[0].said})"
+
+
 def not_finite(arm: RecordedArm, seeds: Iterable[int]) -> list[str]:
     """Name the runs without a finite value of a metric, and the value that counts instead."""
-    runs, diverged, lines = arm.source.runs(arm.chosen).runs, arm.source.diverged, []
+    of_arm, diverged, lines = arm.source.runs(arm.chosen), arm.source.diverged, []
+    runs = of_arm.runs
     for seed in seeds:
+        lines += [
+            f"{arm.label}, seed {seed}: another run of it logged nothing ({row.said})"
+            for row in of_arm.again.get(seed, ())
+        ]
         for name in arm.source.metrics:
             value = runs[seed].measures.get(name)
             if value is None or (isinstance(value, list) and None in value):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from repro.environment import environment_with
-from repro.recorded.rows import RecordedError, lacks, read_csv
+from repro.recorded.rows import RUN, RecordedError, lacks, read_csv
 
 Cells = Mapping[str, object]
 
@@ -54,7 +54,8 @@ def mlflow_store(path: Path) -> Iterator[Cells]:
     """Yield a row for each value that a run logged: its `step`, the metric, and the run's settings.
 
     `path` is MLflow's folder, `mlruns`, or its database, `mlflow.db`. The columns are `experiment`,
-    `run_name`, `status`, the parameters and the metrics by their names. Deleted runs are left out.
+    `run_id`, `run_name`, `status`, the parameters and the metrics by their names. A run that logged
+    no metric has one row. Deleted runs are left out.
 
     >>> recorded("mlruns", read=mlflow_store, arm="method", seed="seed", epoch="step",
     ...          metrics=METRICS)
@@ -76,10 +77,13 @@ def mlflow_store(path: Path) -> Iterator[Cells]:
             for run in _pages(client, experiment):
                 about: dict[str, object] = {
                     "experiment": experiment.name,
+                    RUN: run.info.run_id,
                     "run_name": run.info.run_name,
                     "status": run.info.status.lower(),
                     **run.data.params,
                 }
+                if not run.data.metrics:
+                    yield about
                 for metric in run.data.metrics:
                     if metric in about:
                         raise RecordedError(

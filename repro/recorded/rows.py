@@ -23,6 +23,10 @@ Placed = Iterable[tuple[str, Mapping[str, object]]]
 """The place of each row in its file, such as `line 3`, and its cells by column."""
 
 
+RUN = "run_id"
+"""The column by which a reader tells the runs of a tracker apart."""
+
+
 @dataclass(frozen=True)
 class File:
     """A file with rows, or a folder of a logger."""
@@ -42,6 +46,12 @@ class Row:
     @property
     def where(self) -> str:
         return f"{self.file.name}, {self.place}"
+
+    @property
+    def said(self) -> str:
+        """Its place and its cells in words."""
+        cells = (f"{name} {cell}" for name, cell in self.cells.items() if name != RUN)
+        return f"{self.where}: {', '.join(cells)}"
 
     def wrong(self, column: str, why: str) -> str:
         """Return a sentence about a wrong cell: file, row, column, and what is wrong."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from repro.recorded.rows import RecordedError, Row
+from repro.recorded.rows import RUN, RecordedError, Row
 
 Setting = str | int | float
 Number = float | list[float | None] | None
@@ -33,6 +33,20 @@ class Columns:
     listed: frozenset[str] = frozenset()
     """The list metrics."""
 
+    @property
+    def read(self) -> list[str]:
+        """The columns that are read."""
+        others = [name for name in (self.seed, self.epoch) if name is not None]
+        return [*self.arm, *others, *self.metrics.values()]
+
+    def has_value(self, row: Row) -> bool:
+        """Return whether a row has a value of a metric."""
+        return not all(is_empty(row.cells.get(name)) for name in self.metrics.values())
+
+    def is_empty(self, row: Row) -> bool:
+        """Return whether a row is that of a run without any cell that is read."""
+        return RUN in row.cells and all(is_empty(row.cells.get(name)) for name in self.read)
+
 
 @dataclass
 class RecordedRun:
@@ -52,6 +66,8 @@ class RecordedArmRuns:
 
     runs: dict[int, RecordedRun] = field(default_factory=dict)
     wrong: str = ""
+    again: dict[int, list[Row]] = field(default_factory=dict)
+    """The rows of runs that logged nothing, by their seed, if another run of it did."""
 
     def epochs(self, metric: str) -> list[int]:
         """Return the epochs of a metric in the longest run.
@@ -79,6 +95,8 @@ def runs_of(rows: Sequence[Row], columns: Columns) -> dict[Chosen, RecordedArmRu
     _require_columns(rows, columns)
     arms: dict[Chosen, RecordedArmRuns] = {}
     known: dict[tuple[object, ...], Chosen] = {}
+    logged = {row.cells.get(RUN) for row in rows if columns.has_value(row)}
+    silent: list[tuple[RecordedArmRuns, Row]] = []
     for row in rows:
         texts = tuple(row.cells.get(name) for name in columns.arm)
         if texts not in known:
@@ -87,6 +105,12 @@ def runs_of(rows: Sequence[Row], columns: Columns) -> dict[Chosen, RecordedArmRu
         of_arm = arms.setdefault(known[texts], RecordedArmRuns())
         if not of_arm.wrong:
             of_arm.wrong = _add(of_arm.runs, row, columns)
+        if RUN in row.cells and row.cells[RUN] not in logged:
+            silent.append((of_arm, row))
+    for of_arm, row in silent:
+        seed = whole(row.cells.get(columns.seed)) if columns.seed else None
+        if seed in of_arm.runs and (of_arm.runs[seed].curves or of_arm.runs[seed].measures):
+            of_arm.again.setdefault(seed, []).append(row)
     for of_arm in arms.values():
         of_arm.runs = dict(sorted(of_arm.runs.items()))
         for run in of_arm.runs.values():
@@ -100,9 +124,8 @@ def _require_columns(rows: Sequence[Row], columns: Columns) -> None:
     for row in rows:
         if not row.cells.keys() <= there.keys():
             there |= dict.fromkeys(row.cells)
-    wanted = [*columns.arm, columns.seed, columns.epoch, *columns.metrics.values()]
-    for name in wanted:
-        if name is not None and name not in there:
+    for name in columns.read:
+        if name not in there:
             raise RecordedError(
                 f"{rows[0].file.name} has no column {name!r}; it has {', '.join(there)}."
             )

@@ -13,7 +13,7 @@ from statistics import fmean
 from typing import Any, ClassVar, Self, cast
 
 from repro.arm import Arm, Metric, Settings
-from repro.recorded.rows import Read, RecordedError, rows_of
+from repro.recorded.rows import Read, RecordedError, Row, rows_of
 from repro.recorded.runs import WORDS, Chosen, Columns, RecordedArmRuns, runs_of, setting
 
 ALL = 2**63
@@ -122,6 +122,8 @@ class Recorded:
     looks: tuple[int, ...]
     may_end_apart: bool
     read: Read | None
+    empty: list[Row] = field(default_factory=list)
+    """The rows of runs without any cell that is read; they crashed as they began."""
     _only: dict[Chosen, Chosen] = field(default_factory=dict)
 
     def __call__(self, **chosen: Any) -> RecordedArm:
@@ -152,7 +154,8 @@ class Recorded:
             columns=self.wide,
             metrics=list(self.columns.metrics.values()),
         )
-        return runs_of(rows, self.columns)
+        self.empty = list(filter(self.columns.is_empty, rows))
+        return runs_of([row for row in rows if not self.columns.is_empty(row)], self.columns)
 
     def runs(self, chosen: Chosen) -> RecordedArmRuns:
         return self.arms[chosen]

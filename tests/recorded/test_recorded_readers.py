@@ -1,17 +1,20 @@
 """Readers against files that the real libraries wrote; each is skipped where its library is not."""
 
 import json
+from contextlib import suppress
 
 import pytest
 
 from repro.arm import Metric
 from repro.recorded import RecordedError, recorded
+from repro.recorded.judging import not_finite, remarks_on
 from repro.recorded.readers import (
     lightning_csv,
     mlflow_store,
     tensorboard,
     trainer_state,
 )
+from repro.recorded.source import ALL
 from tests.oracles import oracle
 
 pytestmark = pytest.mark.filterwarnings("default")  # theirs are not ours
@@ -100,8 +103,43 @@ def test_the_folder_of_mlflow(tmp_path, monkeypatch):
     require_all_runs(of(tmp_path / "mlruns", mlflow_store, tags={"accuracy": "val/accuracy"}))
     rows = list(mlflow_store(tmp_path / "mlruns"))
     assert {(row["experiment"], row["status"]) for row in rows} == {("ours", "finished")}
+    with suppress(ZeroDivisionError), mlflow.start_run(run_name="crashed"):
+        1 / 0  # noqa: B018
+    crashed = [row for row in mlflow_store(tmp_path / "mlruns") if row["status"] == "failed"]
+    assert [(row["run_name"], row["experiment"]) for row in crashed] == [("crashed", "ours")]
     with pytest.raises(RecordedError, match="has no runs"):
         list(mlflow_store(tmp_path / "nothing"))
+
+
+CRASHES = [
+    (
+        {"method": "plain", "seed": "3"},
+        "plain, seed 3 (runs.x, row 7) has no accuracy: say in",
+    ),
+    ({"method": "plain", "seed": "1"}, "seed 1: another run of it logged nothing (runs.x, row 7: "),
+    (
+        {},
+        "1 run of runs.x logged none of method, seed, step, accuracy (runs.x, row 7: run_name",
+    ),
+]
+
+
+@pytest.mark.parametrize(("params", "said"), CRASHES)
+@pytest.mark.parametrize("is_last", [False, True])
+def test_a_run_that_crashed_before_it_logged_is_named(tmp_path, params, said, is_last):
+    crashed = {"run_id": "f00", "run_name": "owl-7", "status": "failed", **params}
+    rows = [
+        {"run_id": seed, "method": "plain", "seed": seed, "step": step, "accuracy": 0.5 + step / 10}
+        for seed in (1, 2)
+        for step in (1, 2, 3)
+    ]
+    rows.insert(len(rows) if is_last else 0, crashed)
+    (tmp_path / "runs.x").touch()
+    arm = of(tmp_path / "runs.x", lambda path: rows)(method="plain").located()
+    [line] = [*not_finite(arm, arm.seeds(ALL)), *remarks_on((), [arm])]
+    assert said.replace("row 7", "row 7" if is_last else "row 1") in line.replace(
+        f"{tmp_path}/", ""
+    )
 
 
 def test_a_table_that_was_exported_from_wandb(tmp_path):
