@@ -20,6 +20,9 @@ fail where the effect of one comparison has vanished, or halved.
 `caught`  the gate fails where the effect of one comparison has vanished, or halved
 `smaller` a claim that still holds is reported as smaller than it was: unchanged, and halved
 `seeds`   further seeds that an unchanged claim takes on average
+
+Then it draws sessions, each of ten metrics, whose levels are held against a ledger of 20 seeds: the
+sessions of a hundred that say a level has moved, at five seeds and at 20.
 """
 
 from __future__ import annotations
@@ -34,6 +37,7 @@ import numpy as np
 from repro.judge import Design, Excess
 from repro.judge.evidence import Evidence, Look, weigh
 from repro.judge.gate import DECISIVE, DOUBT, FURTHER, LEVEL, REPORTED, chance_unchanged
+from repro.judge.levels import Level, shifts
 from repro.judge.scale import Array
 from repro.ledger.entry import Entry, entries_in
 from repro.runs.profiles import PROFILES
@@ -49,6 +53,16 @@ NONE: Array = np.zeros(0)
 SMALLER = (0.95, 0.9, 0.8)
 """Shares of all effects that are left, as after a harmless change of data or of an optimiser."""
 BEGIN, END = "<!-- ledger: begin -->\n", "\n<!-- ledger: end -->"
+
+NOISES = (
+    "normal",
+    "heavy",
+    "skewed up",
+    "skewed down",
+    "collapsing",
+    "mostly tied",
+    "at a ceiling",
+)
 
 Draw = Callable[[tuple[int, ...]], Array]
 
@@ -316,12 +330,51 @@ CASES = [
     *(Case(effect, comparisons=4) for effect in (1.0, 1.5, 2.0, 3.0)),
     *(
         Case(effect, noise)
-        for noise in (
-            "heavy", "skewed up", "skewed down", "collapsing", "mostly tied", "at a ceiling"
-        )
+        for noise in NOISES[1:]
         for effect in (0.75, 1.0, 1.5, 2.0, 3.0)
     ),
 ]  # fmt: skip
+
+
+METRICS = 10
+"""The metrics of a session whose levels are held against the ledger."""
+
+MOVES = (0, 1, 2, 3, 4)
+"""How far one of them has moved, in standard deviations over seeds."""
+
+
+def alarms(noise: str, move: float, seeds: int, sessions: int) -> float:
+    """Return the share of sessions that say a level has moved.
+
+    One arm stands for all arms of a metric. In the worst case they are alike on each seed: all err
+    to the same side.
+    """
+    source, heard = draw(noise, np.random.default_rng(7)), 0
+    for _ in range(sessions):
+        pairs = []
+        for metric in range(METRICS):
+            there, here = source((REFERENCE,)), source((seeds,)) + (move if metric == 0 else 0)
+            before, now = (
+                Level("arm", str(metric), 10 + v.mean(), v.std(ddof=1), len(v))
+                for v in (there, here)
+            )
+            pairs.append((before, now))
+        heard += bool(shifts(pairs))
+    return heard / sessions
+
+
+def print_levels(sessions: int) -> None:
+    """Print how often a level is said to have moved, as a table of Markdown."""
+    print("\nsessions in 100 that say a level has moved, at 5 seeds, and at 20\n")
+    print("| values over seeds | nothing moved |", *(f"by {move} |" for move in MOVES[1:]))
+    print("|---|" + "--:|" * len(MOVES))
+    for noise in NOISES:
+        shown = []
+        for move in MOVES:
+            count = sessions // 10 if move else sessions
+            rates = (100 * alarms(noise, move, seeds, count) for seeds in (LOOKS[0], REFERENCE))
+            shown.append(", ".join(f"{rate:.0f}" if move else f"{rate:.2f}" for rate in rates))
+        print(f"| {noise} |", " | ".join(shown), "|", flush=True)
 
 
 def main() -> None:
@@ -342,6 +395,7 @@ def main() -> None:
     )
     for case in CASES:
         print(row(case, claims), flush=True)
+    print_levels(1_000 if options.quick else 10_000)
 
 
 if __name__ == "__main__":

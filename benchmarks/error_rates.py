@@ -57,7 +57,6 @@ from repro.judge import (
     Verdict,
 )
 from repro.judge.evidence import Look
-from repro.judge.levels import Level, shifts
 from repro.judge.scale import Array, ScaleName
 
 DESIGNS = ((5,), (20,), (5, 8, 12, 20), (3, 5, 8, 12))
@@ -482,49 +481,6 @@ def print_edges(samples: int) -> None:
             )
 
 
-METRICS, ARMS = 10, 8
-"""The metrics of a session, each with so many arms, whose levels are held against the ledger."""
-
-LEVEL_NOISES: dict[str, Callable[[np.random.Generator, int], Array]] = {
-    "normal": lambda rng, n: rng.standard_normal(n),
-    "long tails": lambda rng, n: rng.standard_t(3, n) / 3**0.5,
-    "at a ceiling": lambda rng, n: np.minimum(rng.standard_normal(n), 0.3),
-    "one of three values": lambda rng, n: np.clip(np.round(rng.standard_normal(n)), -1, 1),
-    "a tenth collapses": lambda rng, n: rng.standard_normal(n) - 10 * (rng.random(n) < 0.1),
-}
-
-
-def alarms(kind: str, shift: float, samples: int) -> float:
-    """The share of sessions that say a level has moved, where one metric moved by so many sd.
-
-    The arms of a metric are alike on each seed, as the worst case: all err to the same side. The
-    ledger has 20 seeds, and the session five new ones.
-    """
-    rng, heard = np.random.default_rng(7), 0
-    for _ in range(samples):
-        pairs: list[tuple[Level, Level]] = []
-        for metric in range(METRICS):
-            then, now = (LEVEL_NOISES[kind](rng, n) for n in (20, 5))
-            now = now + (shift if metric == 0 else 0)
-            for arm in range(ARMS):
-                before, today = (
-                    Level(str(arm), str(metric), 10 + v.mean(), v.std(ddof=1), len(v))
-                    for v in (then, now)
-                )
-                pairs.append((before, today))
-        heard += bool(shifts(pairs))
-    return heard / samples
-
-
-def print_levels(samples: int) -> None:
-    print("\nsessions in 100 that say a level has moved, by how far one of them did (in sd)\n")
-    print(f"{'values over seeds':<24}{'nothing moved':>16}{'by 2':>8}{'by 3':>8}{'by 4':>8}")
-    for kind in LEVEL_NOISES:
-        moved = [100 * alarms(kind, shift, samples // 10) for shift in (2, 3, 4)]
-        shown = "".join(f"{share:>8.0f}" for share in moved)
-        print(f"{kind:<24}{100 * alarms(kind, 0, samples):>16.2f}{shown}", flush=True)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="fewer samples")
@@ -553,7 +509,6 @@ def main() -> None:
         print(f"{kind:<8}{name:<30}", percent(false_yes, samples), percent(false_no, samples))
     if options.noise == NOISES:
         print_edges(300 if options.quick else 3_000)
-    print_levels(400 if options.quick else 4_000)
 
 
 if __name__ == "__main__":

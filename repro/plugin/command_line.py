@@ -70,7 +70,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     ),
     "store": _valued("DIR", "the folder of the results (.repro; also REPRO_STORE)"),
     "seed-budget": _valued("N", "judge with at most N seeds of each arm", type=int),
-    "gate-levels": _switch("fail if a metric has moved in all arms together since the ledger"),
+    "gate-levels": _switch("fail if the level of a metric has moved since the ledger"),
     "reference-seeds": _valued(
         "N",
         "with --update-ledger: measure reproduced claims over N seeds (ci: 20, paper: 0)",

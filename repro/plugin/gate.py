@@ -251,7 +251,6 @@ class Gate:
         is_run = found.outcome is not Outcome.NOT_RUN
         file, line, _ = item.location
         trials = gathered if isinstance(gathered, Trials) else None
-        is_reproduced = found.outcome is Outcome.REPRODUCED
         return ClaimRecord(
             claim=claim,
             sentence=mark.sentence,
@@ -281,7 +280,7 @@ class Gate:
             command=shlex.join(["pytest", item.nodeid]) + self._options(gathered.profile_name),
             machine=gathered.machine if found.outcome is Outcome.REPRODUCED else "",
             past=[(each.mean, each.spread, each.seeds) for each in compared.past],
-            levels=[*trials.levels] if is_reproduced and trials is not None else [],
+            levels=[*trials.levels] if trials is not None else [],
             ledger=str(ledger.path),
         )
 

@@ -313,6 +313,7 @@ def _entry(record: ClaimRecord) -> Entry:
         levels=[
             (arm, metric, _rounded(mean), _rounded(sd), n)
             for arm, metric, mean, sd, n in record.levels
+            if record.verdict is Outcome.REPRODUCED
         ],
     )
 

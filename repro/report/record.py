@@ -193,7 +193,7 @@ class ClaimRecord:
     """The distance of each comparison past its bound, for a reproduced claim: mean, spread and
     seeds."""
     levels: list[tuple[str, str, float, float, int]] = field(default_factory=list)
-    """Arm, metric, mean, standard deviation and seeds, for the arms of a reproduced claim."""
+    """Arm, metric, mean, standard deviation and seeds."""
     one_look: list[int] = field(default_factory=list)
     """The seeds of each side, if the claim is open after one look at its whole level."""
     ledger: str = ""

@@ -22,6 +22,7 @@ from repro.judge.gate import (
     chance_of_less,
     distances,
 )
+from repro.judge.levels import Level, shifts
 from tests.judge.arms import LOOKS, arm, arms
 
 FIVE = Design(looks=(5,))
@@ -215,3 +216,18 @@ def test_a_bound_beyond_the_metric_has_no_distance_to_lose():
     low, high = of(lambda a: a.matches(0.996, tolerance=0.02), shares, scale=Scale("log-odds"))
     assert low.mean > 0
     assert high == Excess(0.0, 0.0, 5)
+
+
+def test_a_level_that_moved_names_the_arms_that_did():
+    def moved(*by):
+        before = [Level(f"arm {place}", "loss", 3.0, 0.1, 20) for place in range(len(by))]
+        pairs = [(x, x._replace(mean=x.mean + n, seeds=5)) for x, n in zip(before, by, strict=True)]
+        return [str(each).partition(" (p")[0] for each in shifts(pairs)]
+
+    assert moved(0.4, 0.4) == ["loss of all 2 arms: 3 → 3.4"]
+    assert moved(0.8, 0.0) == ["loss of 1 of 2 arms (arm 0): 3 → 3.8"]
+    assert moved(0.9, -0.2) == ["loss of 1 of 2 arms (arm 0): 3 → 3.9"]  # the other went back
+    assert moved(1.0, 1.0, 1.0, 1.0, 0.0) == [
+        "loss of 4 of 5 arms (arm 0, arm 1, arm 2 and 1 more): 3 → 4"
+    ]
+    assert moved(0.1, 0.0) == []

@@ -11,6 +11,7 @@ import pytest
 from repro.arm import Needs
 from repro.ledger import Entry, Ledger
 from repro.plugin.gate import Gate
+from repro.plugin.levels import NAME as LEVELS
 from repro.plugin.plugin import _judged_report
 from repro.plugin.summary import _failures
 from repro.plugin.trials import Trials
@@ -154,6 +155,18 @@ def test_what_is_reproduced_is_measured_for_the_next_ledger(beside):
     assert mean == pytest.approx(np.mean(RISEN[:20]))
     assert spread == pytest.approx(np.std(RISEN[:20], ddof=1))
     assert beside()(rises, OPEN).record["past"] == []
+
+
+def test_levels_are_held_against_the_ledger_of_a_claim_that_is_open_too(beside):
+    """Else a change that moves all arms and takes a part of the effect is said nowhere."""
+    known = replace(KNOWN, levels=[("line 1.0", "slope", 2.0, 0.1, 20), ("gone", "slope", 1, 1, 5)])
+    for slopes, outcome in ((RISEN, "reproduced"), (OPEN, "inconclusive")):
+        report = beside(known)(rises, slopes)
+        assert report.record["verdict"] == outcome
+        [[data, before, now]] = json.loads(dict(report.user_properties)[LEVELS])
+        assert (data, before) == ("points", ["line 1.0", "900 slope", 2.0, 0.1, 20])
+        used = slopes[: now[4]]
+        assert now[2:4] == pytest.approx([np.mean(used), np.std(used, ddof=1)])
 
 
 def test_the_command_judges_the_claim_again_in_the_same_way(beside):
