@@ -143,8 +143,9 @@ def progress_line(status: Status, settled: Mapping[str, int], *, width: int) -> 
     cannot = counts[NOT_RUN]
     judged, claims = counts.total() - cannot, max(1, status.claims - cannot)
     full = min(BAR, BAR * judged // claims)
-    bar = f"[{'█' * full}{' ' * (BAR - full)}] {judged}/{claims} claims,"
-    bar = f"{bar} {about(status.seconds_left)} left"
+    bar = f"[{'█' * full}{' ' * (BAR - full)}] {judged}/{claims} claims"
+    if status.seconds_left is not None:
+        bar = f"{bar}, {about(status.seconds_left)} left"
     by_verdict = [f"{n} {_SHORT.get(verdict, verdict)}" for verdict, n in counts.items() if n]
     parts = [
         f"{bar}: {', '.join(by_verdict)}" if by_verdict else bar,

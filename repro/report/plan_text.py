@@ -10,8 +10,11 @@ from repro.judge import Design, detectable
 from repro.report.lines import about
 from repro.runs.profiles import Profile
 from repro.runs.progress import RATE, Status
-from repro.runs.queue import work_of_all
+from repro.runs.queue import is_timed, work_of_all
 from repro.text import counted, shown
+
+GUESS = 3
+"""The factor by which the time of training differs from a guess, either way."""
 
 MOST_ROWS = 10
 """The most rows of programs; further programs are counted."""
@@ -21,11 +24,15 @@ def plan_line(status: Status) -> str:
     """Return the line that says what will be trained, and for how long.
 
     >>> plan_line(status)
-    '54 claims wait for 95 runs: about 10 min of training, at a guess'
+    '54 claims wait for 95 runs: about 3 min to 30 min of training, at a guess'
     """
     wait = f"{counted(status.open, 'claim')} {'waits' if status.open == 1 else 'wait'}"
     runs = f"{wait} for {counted(status.missing, 'run')}"
-    return f"{runs}: {about(status.seconds_left)} of training, at a guess"
+    if status.seconds_left is None:
+        return f"{runs}, whose time is known when some are trained"
+    least, most = (about(status.seconds_left * factor) for factor in (1 / GUESS, GUESS))
+    between = least if least == most else f"{least} to {most.removeprefix('about ')}"
+    return f"{runs}: {between} of training, at a guess"
 
 
 def plan_text(
@@ -50,7 +57,7 @@ def plan_text(
         lines += ["", f"{'runs':>6}{'steps':>8}{'minutes':>11}  program"]
     for runs in rows:
         more = f" and {len(runs) - 1} more" if len(runs) > 1 else ""
-        label, known = shown(runs[0].arm.label), bool(runs[0].arm.work)
+        label, known = shown(runs[0].arm.label), is_timed(runs[0].arm)
         minutes = f"{_minutes(runs):.1f}" if known else "not timed"
         lines.append(f"{len(runs):>6}{runs[0].arm.steps:>8}{minutes:>11}  {label}{more}")
     if len(rows) < len(longest):
@@ -60,17 +67,17 @@ def plan_text(
 
 def _sum(missing: Sequence[Run]) -> list[str]:
     """Return lines on the expected time of runs, guessed from the size of their arms."""
-    known = [run for run in missing if run.arm.work]
+    known = [run for run in missing if is_timed(run.arm)]
     lines = []
     if known:
         total, cores = _minutes(known), os.cpu_count() or 1
         lines.append(
             f"about {total:.1f} minutes of one core, {total / cores:.1f} on {cores} cores: guessed"
-            " from the size of the arms; runs that stop early take less"
+            f" from the size of the arms, up to {GUESS} times more or less"
         )
     if len(known) < len(missing):
         others = counted(len(missing) - len(known), "run")
-        lines.append(f"{others} of black boxes, whose time is not known")
+        lines.append(f"{others} whose time is known when some are trained")
     return lines
 
 

@@ -6,16 +6,15 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Self
 
-RATE = 1.5e10
-"""Multiplications per second of one core: a guess, until something was measured."""
+RATE = 5e9
+"""Multiplications per second of one core: a guess, until something was measured.
+
+Runs of the studies here take a third of this guess to three times as long."""
 
 
 @dataclass
 class Pace:
     """The speed of one trainer on the runs of a study by one engine: a guess, until some trained.
-
-    Small networks do a tenth of the multiplications per second that large ones do, and runs that
-    stop early need only a tenth of the expected ones.
 
     >>> pace = Pace()
     >>> pace.add(work=1e10, seconds=4.0)
@@ -48,8 +47,8 @@ class Status:
     requested: int
     """Distinct runs that the claims have asked for so far."""
     missing: int
-    seconds_left: float = 0.0
-    """The expected time for the missing runs."""
+    seconds_left: float | None = 0.0
+    """The expected time for the missing runs; None if nothing is known of some of them."""
     under_way: str = ""
     """The batches in training, in words."""
     waits_for: str = ""

@@ -42,6 +42,14 @@ UNKNOWN_WORK = 8 * RATE
 """The multiplications assumed for a run of an arm without `work`: eight seconds of a core."""
 
 
+def is_timed(arm: Arm) -> bool:
+    """Return whether the time of a run can be guessed before one was trained.
+
+    A user's own arm seldom says the effort of a step.
+    """
+    return arm.work > 0 and arm.effort != 1.0
+
+
 def work_of(run: Run) -> float:
     """Return the rough number of multiplications of a run."""
     return _work_of(run.arm)
@@ -103,6 +111,8 @@ class Queue:
         """The trainings in the order in which they were asked for."""
         self._behind: dict[Run, dict[Run, None]] = {}
         """The runs that cannot start yet, by the run that they start from."""
+        self.untimed: set[tuple[str, str]] = set()
+        """The kinds of runs whose time nobody knows until some of them are trained."""
         self._work: defaultdict[tuple[str, str], float] = defaultdict(float)
         """The multiplications of the runs that wait, by kind."""
         self._looked = -math.inf
@@ -191,7 +201,10 @@ class Queue:
                 place = run.arm.effort, -number, -next(self._order), run
                 insort(self._parts.setdefault(part, []), place)
                 self._waiting[run] = part
-                self._work[self.kind_of(run.arm)] += work_of(run)
+                kind = self.kind_of(run.arm)
+                self._work[kind] += work_of(run)
+                if not is_timed(run.arm):
+                    self.untimed.add(kind)
         heappush(self._claims, (cost, next(self._order), list(runs)[::-1]))
 
     def _can_start(self, run: Run) -> bool:

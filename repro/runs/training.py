@@ -90,8 +90,8 @@ class Training:
             waits_for=self.pool.waits_for or held,
         )
 
-    def _seconds_left(self) -> float:
-        """Return the expected time until all missing runs are trained."""
+    def _seconds_left(self) -> float | None:
+        """Return the expected time until all missing runs are trained; None if nobody knows."""
         now, left = time.monotonic(), self._queue.work
         paces = {kind: replace(pace) for kind, pace in self._paces.items()}
         for batch in self._queue.batches.values():
@@ -102,6 +102,8 @@ class Training:
             if done:
                 seconds = now - self._began[batch.number]
                 paces.setdefault(kind, Pace()).add(work=done, seconds=seconds)
+        if any(left[kind] and kind not in paces for kind in self._queue.untimed):
+            return None
         seconds = sum(paces.get(kind, Pace()).seconds(work) for kind, work in left.items())
         return seconds / self.pool.trainers
 

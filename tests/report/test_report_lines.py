@@ -5,7 +5,7 @@ from repro.judge import Outcome
 from repro.ledger import Change
 from repro.report import lines
 from repro.report.lines import ClaimLine, claim_line, progress_line, stopped_line, verdict_line
-from repro.report.plan_text import MOST_ROWS, plan_text
+from repro.report.plan_text import MOST_ROWS, plan_line, plan_text
 from repro.runs.profiles import PROFILES
 from repro.runs.progress import Status
 from repro.studies.depth_ladder.arms import D256_L4
@@ -17,7 +17,7 @@ CI = PROFILES["ci"]
 
 def test_of_a_black_box_no_time_is_promised():
     lines = plan_text(1, 2, [Run(Sort(), 1), Run(Sort(), 2)], CI).splitlines()
-    assert "2 runs of black boxes, whose time is not known" in lines
+    assert "2 runs whose time is known when some are trained" in lines
     assert "not timed" in lines[-1]
     assert not any("about" in line for line in lines)
 
@@ -46,6 +46,7 @@ def test_the_progress_counts_claims_that_can_be_judged_and_names_what_trains():
         "[█████               ] 15/60 claims, about 2 h 0 min left:"
         " 10 reproduced, 2 refuted, 6 cannot run, 3 in error | 195/255 runs"
     )
+    assert "] 0/66 claims | 195/255 runs" in progress(seconds_left=None)
     for settled in ({"reproduced": 60, "not run": 6}, {"refuted": 99}):  # full, and never fuller
         assert f"[{'█' * 20}]" in progress(settled)
     batches = "BP k=4 x8 50/320 | DFA k=1 x4 9/320"
@@ -54,6 +55,17 @@ def test_the_progress_counts_claims_that_can_be_judged_and_names_what_trains():
     for width in (20, 60, 79):
         line = progress({"refuted": 3}, width, under_way="BP x8 1/2 | " * 9)
         assert (len(line), line[-1]) == (width, "…")
+
+
+def test_the_plan_says_how_rough_its_guess_is():
+    for seconds, said in (
+        (None, "1 claim waits for 60 runs, whose time is known when some are trained"),
+        (10.0, "1 claim waits for 60 runs: under a minute of training, at a guess"),
+        (90.0, "1 claim waits for 60 runs: under a minute to 4 min of training, at a guess"),
+        (7200.0, "1 claim waits for 60 runs: about 40 min to 6 h 0 min of training, at a guess"),
+    ):
+        status = Status(claims=9, open=1, requested=60, missing=60, seconds_left=seconds)
+        assert plan_line(status) == said
 
 
 def test_a_session_that_is_stopped_says_what_is_stored():

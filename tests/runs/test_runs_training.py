@@ -113,19 +113,22 @@ def test_the_time_left_is_what_runs_of_the_study_have_taken(tmp_path, monkeypatc
         return batch.runs
 
     monkeypatch.setattr("time.monotonic", lambda: clock[0])
-    work, plan = session(tmp_path, FakePool(outcome=trains_in_three_seconds), RUNS)
-    plan.read_all()
-    guess = 10 / RATE  # steps of one multiplication each
-    assert work.training.status(plan).seconds_left == pytest.approx(3 * guess)
-    while plan.take_ready() is None:
-        work.training.advance(plan, seconds=0.0)
-    assert left == pytest.approx([3 * guess, 6.0, 3.0])
+    sized = [Run(Steps(size=5e9), seed) for seed in range(3)]
+    for runs, guess in ((RUNS, None), (sized, 3 * 10 * 5e9 / RATE)):  # ten steps each
+        left.clear()
+        work, plan = session(tmp_path, FakePool(outcome=trains_in_three_seconds), runs)
+        plan.read_all()
+        assert work.training.status(plan).seconds_left == guess
+        while plan.take_ready() is None:
+            work.training.advance(plan, seconds=0.0)
+        assert left == [guess, 6.0, 3.0]
 
 
 def test_a_batch_under_way_tells_the_time_of_what_its_engine_trains(tmp_path, monkeypatch):
     clock = [0.0]
     monkeypatch.setattr("time.monotonic", lambda: clock[0])
-    work, plan = session(tmp_path, FakePool(), [*STACKED, RUNS[0]])  # which a loop trains
+    looped = Run(Steps(size=1.1), 0)
+    work, plan = session(tmp_path, FakePool(), [*STACKED, looped])
     plan.read_all()
     work.training._hand_over(plan)
     clock[0] = 5.0
