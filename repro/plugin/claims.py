@@ -220,6 +220,23 @@ def namesakes(items: Iterable[pytest.Item]) -> dict[pytest.Item, str]:
 FIXTURES = {"trials", "document"}
 
 
+def with_other_fixtures(items: Iterable[pytest.Item]) -> dict[pytest.Item, str]:
+    """Return the claims that get a fixture of the project in place of ours, each with an error."""
+    refused: dict[pytest.Item, str] = {}
+    for item in items:
+        assert isinstance(item, pytest.Function)
+        for name in FIXTURES.intersection(item.fixturenames):
+            defined = item._fixtureinfo.name2fixturedefs.get(name, ())
+            modules = [getattr(each.func, "__module__", "") for each in defined]
+            is_ours = modules[-1:] == ["repro.plugin.plugin"] and name not in parameters_of(item)
+            if not is_ours:
+                refused[item] = (
+                    f"{item.originalname} is a claim, and its `{name}` is not the fixture of repro"
+                    " but one of its own project: give that another name."
+                )
+    return refused
+
+
 def parameters_of(item: pytest.Item) -> dict[str, Any]:
     """Return the values that a test is parametrized with."""
     callspec = getattr(item, "callspec", None)

@@ -133,10 +133,10 @@ def check_options(config: pytest.Config) -> None:
 
 
 def _require_own_root(config: pytest.Config) -> None:
-    """Raise ValueError where pytest took the path of an option for the root of its tests.
+    """Raise ValueError where pytest takes the path of an option for the root of its tests.
 
     pytest looks for its configuration before it knows our options, so it takes a path behind an
-    option for a test. Then it ignores the project's own configuration.
+    option for a test, once the path exists. Then it ignores the project's own configuration.
     """
     params = config.invocation_params
     is_said = config.args_source is pytest.Config.ArgsSource.ARGS
@@ -144,7 +144,7 @@ def _require_own_root(config: pytest.Config) -> None:
         return
     for name, path in pairwise(map(str, params.args)):
         is_ours = name.removeprefix("--").removeprefix("repro-") in PATHS
-        if is_ours and Path(path).exists() and not Path(path).resolve().is_relative_to(params.dir):
+        if is_ours and not Path(path).resolve().is_relative_to(params.dir):
             raise ValueError(f"pytest takes {path} for the root of its tests: write {name}={path}")
 
 

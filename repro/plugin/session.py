@@ -33,6 +33,7 @@ from repro.plugin.claims import (
     namesakes,
     needed_of_pytest,
     quiet,
+    with_other_fixtures,
 )
 from repro.plugin.display import Display, display_of
 from repro.plugin.gate import Gate
@@ -135,7 +136,7 @@ class ClaimSession:
             except (BadClaim, LedgerError) as error:
                 refused[item] = str(error)
         named = [item for item in self.items if item not in refused]
-        return cases_alike(named) | namesakes(named) | refused
+        return cases_alike(named) | namesakes(named) | with_other_fixtures(named) | refused
 
     @cached_property
     def trained(self) -> list[pytest.Item]:

@@ -6,7 +6,14 @@ import pytest
 
 from repro import claim
 from repro.marks import figure
-from repro.plugin.claims import BadClaim, cases_alike, claim_id, mark_of, namesakes
+from repro.plugin.claims import (
+    BadClaim,
+    cases_alike,
+    claim_id,
+    mark_of,
+    namesakes,
+    with_other_fixtures,
+)
 from repro.plugin.plugin import MARKERS
 
 HEAD = """
@@ -109,6 +116,30 @@ def test_claims_of_one_name_and_arms_of_one_label_are_refused(outside_project):
     assert all("Two claims are called 900/it: " in why for why in same.values())
     assert list(arms) == items[2:4]
     assert all("Two arms of test_arms are called 'same'" in why for why in arms.values())
+
+
+OWN = """
+@pytest.fixture
+def trials(): return 29
+
+@claim("x", source="900")
+def test_own(trials): pass
+
+@claim("x", source="900")
+@pytest.mark.parametrize("document", [1])
+def test_parameter(document): pass
+
+@claim("x", source="900")
+def test_ours(document): pass
+"""
+
+
+def test_claims_that_get_a_fixture_of_the_project_in_place_of_ours_are_refused(outside_project):
+    items = claims_of(outside_project, OWN)
+    own, parameter = with_other_fixtures(items).items()
+    assert [own[0], parameter[0]] == items[:2]
+    assert own[1].startswith("test_own is a claim, and its `trials` is not the fixture of repro")
+    assert "its `document` is not the fixture of repro" in parameter[1]
 
 
 @pytest.mark.parametrize("function", [claim, figure])

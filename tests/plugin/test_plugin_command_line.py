@@ -86,10 +86,14 @@ def test_a_path_that_pytest_takes_for_its_root_is_refused(outside_project, tmp_p
     """It knows no options of plugins when it looks for its configuration."""
     elsewhere = str(tmp_path_factory.mktemp("elsewhere"))
     inside = outside_project.mkdir("inside")
-    for name in ("--store", "--repro-report"):
-        result = run(outside_project, "--collect-only", name, elsewhere)
+    for name, path in (
+        ("--store", elsewhere),
+        ("--repro-report", elsewhere),
+        ("--store", f"{elsewhere}/new"),  # which pytest would take for its root the next time
+    ):
+        result = run(outside_project, "--collect-only", name, path)
         assert result.ret == pytest.ExitCode.USAGE_ERROR
-        result.stderr.fnmatch_lines([f"*write {name}={elsewhere}"])
+        result.stderr.fnmatch_lines([f"*write {name}={path}"])
     for sound in (
         [f"--store={elsewhere}"],
         ["--store", str(inside)],
