@@ -273,7 +273,7 @@ class Gate:
             measured=gathered.findings[-1].measured if gathered.findings else "",
             text=_text(found, gathered, compared),
             findings=list(map(finding_data, gathered.findings)) if self._has_report else [],
-            arms=[arm.name for arm in gathered.arms_used] if self._has_report else [],
+            arms={x.name: x.seeds for x in gathered.arms_used} if self._has_report else {},
             metrics=list(gathered.metrics_used),
             file=file,
             line=line or 0,

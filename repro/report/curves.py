@@ -184,11 +184,12 @@ def _curve(place: int, rows: Iterable[Band], x: svg.Axis, y: svg.Axis, *, marked
 def _rows(curve: TrainingCurve) -> list[Band]:
     """Return the range and the mean at each epoch that at least half of the runs reached."""
     rows: list[Band] = []
-    longest = max(map(len, curve.runs), default=0)
+    runs = list(curve.runs.values())
+    longest = max(map(len, runs), default=0)
     for place, epoch in enumerate(curve.epochs[:longest]):
-        values = [run[place] for run in curve.runs if place < len(run)]
+        values = [run[place] for run in runs if place < len(run)]
         values = [value for value in values if math.isfinite(value)]
         on_grid = (longest - 1 - place) % (1 + longest // MOST_POINTS) == 0
-        if values and on_grid and 2 * len(values) >= len(curve.runs):
+        if values and on_grid and 2 * len(values) >= len(runs):
             rows.append((epoch, min(values), statistics.fmean(values), max(values)))
     return rows

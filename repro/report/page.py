@@ -160,7 +160,10 @@ class Page:
 
     def training(self, record: ClaimRecord) -> PagePlot | None:
         """Return the curves of a claim's arms: the loss, and its first metric with a curve."""
-        curves = [self._runs[arm].curves for arm in record.arms]
+        curves = [
+            {metric: curve.of(seeds) for metric, curve in self._runs[arm].curves.items()}
+            for arm, seeds in record.arms.items()
+        ]
         known = [metric for metric in record.metrics if any(metric in each for each in curves)]
         return training(curves, next((metric for metric in known if metric != LOSS), LOSS))
 

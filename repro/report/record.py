@@ -103,7 +103,7 @@ class FindingData:
 
 @dataclass(frozen=True, kw_only=True)
 class ArmData:
-    """An arm behind a claim's verdict."""
+    """An arm behind verdicts, with all runs that they used of it."""
 
     label: str
     study: str
@@ -119,6 +119,12 @@ class ArmData:
         """A short hash of its study and its settings."""
         text = json.dumps([self.study, self.settings], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    def joined(self, other: ArmData) -> ArmData:
+        """Return the same arm with the runs of both."""
+        keys = dict(zip(self.seeds + other.seeds, self.keys + other.keys, strict=True))
+        seeds = sorted(keys)
+        return dataclasses.replace(self, seeds=seeds, keys=[keys[seed] for seed in seeds])
 
 
 class Reason(StrEnum):
@@ -178,8 +184,8 @@ class ClaimRecord:
     text: str
     """The whole explanation."""
     findings: list[FindingData] = field(default_factory=list)
-    arms: list[str] = field(default_factory=list)
-    """The names of its arms."""
+    arms: dict[str, list[int]] = field(default_factory=dict)
+    """The seeds that it used of each arm, by the arm's name."""
     metrics: list[str] = field(default_factory=list)
     """Its metrics."""
     file: str

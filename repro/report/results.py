@@ -136,12 +136,11 @@ def results_of(
 ) -> ResultsDocument:
     """Return the claims of a session as one document, sorted.
 
-    It has each arm once, with the seeds of the claim that used the most.
+    It has each arm once, with the seeds of all claims.
     """
     arms: dict[str, ArmData] = {}
     for name, arm in ((name, arm) for claim in judged for name, arm in claim.arms.items()):
-        if name not in arms or len(arm.seeds) > len(arms[name].seeds):
-            arms[name] = arm
+        arms[name] = arms[name].joined(arm) if name in arms else arm
     records = sorted((claim.record for claim in judged), key=lambda record: record.claim)
     return ResultsDocument(
         claims=records,

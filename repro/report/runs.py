@@ -31,10 +31,18 @@ class StoredRuns(Protocol):
 
 @dataclass
 class TrainingCurve:
-    """A metric of one arm over training, with one list of values for each run."""
+    """A metric of one arm over training, with the values of each seed."""
 
     epochs: list[int]
-    runs: list[list[float]] = field(default_factory=list)
+    runs: dict[int, list[float]] = field(default_factory=dict)
+
+    def of(self, seeds: Iterable[int]) -> TrainingCurve:
+        """Return the curve over some of its seeds.
+
+        >>> TrainingCurve([1], {3: [0.5], 4: [0.6]}).of([4, 9]).runs
+        {4: [0.6]}
+        """
+        return TrainingCurve(self.epochs, {s: self.runs[s] for s in seeds if s in self.runs})
 
 
 @dataclass
@@ -105,7 +113,7 @@ def rows_of(claims: Iterable[UsedRuns], *places: StoredRuns) -> Iterator[dict[st
 
 def _of_arm(arm: ArmData, places: Sequence[StoredRuns]) -> ArmRuns:
     runs = ArmRuns()
-    for _, result in _stored(arm, places):
+    for seed, result in _stored(arm, places):
         runs.seconds += result.provenance.get("seconds", 0.0)
         runs.diverged += "diverged_at" in result.values
         made_by = _made_by(result)
@@ -116,7 +124,7 @@ def _of_arm(arm: ArmData, places: Sequence[StoredRuns]) -> ArmRuns:
                 epochs = _epochs(arm, metric, result)
                 curve = runs.curves.setdefault(metric, TrainingCurve(epochs))
                 curve.epochs = max(curve.epochs, epochs, key=len)
-                curve.runs.append([float("nan") if v is None else float(v) for v in values])
+                curve.runs[seed] = [float("nan") if v is None else float(v) for v in values]
     return runs
 
 

@@ -68,7 +68,7 @@ def record(claim="004/climbs", verdict=Outcome.REPRODUCED, p=None, **more):
         "measured": "",
         "text": "",
         "findings": [],
-        "arms": [],
+        "arms": {},
         "metrics": ["accuracy"],
         "file": "claims/test_depth_ladder.py",
         "line": 7,
@@ -94,7 +94,7 @@ def judged(claim, finding, *, arms=(), **more):
         "measured": finding.measured,
         "text": str(finding),
         "findings": [finding_data(finding)],
-        "arms": list(named),
+        "arms": {name: each.seeds for name, each in named.items()},
     }
     return JudgedClaim(record=record(claim, **given, **about, **more), arms=named)
 

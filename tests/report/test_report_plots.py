@@ -96,7 +96,7 @@ def test_a_documented_run_stands_beside_the_interval_of_such_runs():
     assert [path.count("h0") for path in paths(drawn, "seed")] == [5]
 
 
-LOSS = TrainingCurve(list(range(1, 11)), [[2 - 0.1 * i for i in range(10)]])
+LOSS = TrainingCurve(list(range(1, 11)), {1: [2 - 0.1 * i for i in range(10)]})
 
 
 def words_of(plot):
@@ -104,16 +104,16 @@ def words_of(plot):
 
 
 def test_panels_have_the_same_axis_of_epochs():
-    accuracy = TrainingCurve([5, 10], [[0.5, 0.6], [0.6, 0.7]])
+    accuracy = TrainingCurve([5, 10], {1: [0.5, 0.6], 2: [0.6, 0.7]})
     plot = training([{"loss": LOSS, "accuracy": accuracy}], "accuracy")
     words = words_of(plot)
     assert {"training loss", "accuracy"} <= set(words)
     assert words.count("epoch") == words.count("10") == words.count("2") == 2
-    once = TrainingCurve([10], [[0.5], [0.6]])  # measured once: no curve
+    once = TrainingCurve([10], {1: [0.5], 2: [0.6]})  # measured once: no curve
     words = words_of(training([{"loss": LOSS, "accuracy": once}], "accuracy"))
     assert "accuracy" not in words
     assert words.count("epoch") == words.count("training loss") == 1
-    assert training([{"loss": TrainingCurve([1], [[2.0]])}], "loss") is None
+    assert training([{"loss": TrainingCurve([1], {1: [2.0]})}], "loss") is None
 
 
 POSITIVE = st.floats(1e-9, 1e9)

@@ -77,14 +77,23 @@ def test_what_a_process_sends_to_another_arrives(claims):
 
 def test_an_arm_that_claims_share_is_written_once_with_all_its_seeds(claims):
     [first, *_] = claims
-    arms = {
-        name: replace(arm, seeds=arm.seeds[:5], keys=arm.keys[:5])
-        for name, arm in first.arms.items()
-    }
-    results = results_of([replace(first, arms=arms), *claims], [])
+    parts = [
+        JudgedClaim(
+            record=replace(first.record, arms={name: list(seeds) for name in first.arms}),
+            arms={
+                name: replace(arm, seeds=list(seeds), keys=[f"key {seed}" for seed in seeds])
+                for name, arm in first.arms.items()
+            },
+        )
+        for seeds in ((8, 9, 10), (1, 2), (2, 3))  # the first ones as with after=7
+    ]
+    results = results_of(parts, [])
     assert len(results.arms) == 4
-    assert all(len(arm.seeds) == 12 for arm in results.arms.values())
-    assert all(name in results.arms for record in results.claims for name in record.arms)
+    for joined in results.arms.values():
+        assert joined.seeds == [1, 2, 3, 8, 9, 10]
+        assert joined.keys == [f"key {seed}" for seed in joined.seeds]
+    used = [list(record.arms.values()) for record in results.claims]
+    assert used == [[[8, 9, 10]] * 4, [[1, 2]] * 4, [[2, 3]] * 4]
 
 
 def test_pandas_reads_the_tables(results, tmp_path):
