@@ -18,6 +18,7 @@ from repro.arm import Arm
 from repro.ledger import KINDS, Kind, short_source
 from repro.marks import Looks
 from repro.runs.profiles import MOST_SEEDS, PROFILES, Profile
+from repro.text import shown
 
 _EXAMPLE = '@claim("BP beats DFA", source="004, Results", documented="0.617 against 0.41")'
 
@@ -189,7 +190,7 @@ def cases_alike(items: Iterable[pytest.Item]) -> dict[pytest.Item, str]:
     for item in items:
         for name, value in parameters_of(item).items():
             case = item.name.partition("[")[2]
-            if isinstance(value, Arm) and re.search(rf"{re.escape(value.label)}\d", case):
+            if isinstance(value, Arm) and re.search(rf"{re.escape(shown(value.label))}\d", case):
                 test = getattr(item, "originalname", item.name)
                 alike = by_label.setdefault((item.path, test, name, value.label), {})
                 alike.setdefault(value, []).append(item)

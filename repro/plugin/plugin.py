@@ -24,7 +24,7 @@ from repro.plugin.display import display_of
 from repro.plugin.options import check_options, require_by_hand, store_folder
 from repro.report.lines import PROPERTY
 from repro.store import has_stored_runs
-from repro.text import said_in_full, shown_lines
+from repro.text import said_in_full, shown, shown_lines
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -132,7 +132,7 @@ def pytest_make_parametrize_id(val: object) -> str | None:
     """Name a case by its arms, not by its index: swapped arms would swap their verdicts."""
     arms = [val] if isinstance(val, Arm) else val if isinstance(val, list | tuple) else []
     is_of_arms = bool(arms) and all(isinstance(arm, Arm) for arm in arms)
-    return " / ".join(arm.label for arm in arms) if is_of_arms else None
+    return " / ".join(shown(arm.label) for arm in arms) if is_of_arms else None
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

@@ -23,6 +23,9 @@ from line import Line
 
 class Same(Line):
     label = "same"
+
+class Turned(Line):
+    label = "turned \u202e"
 """
 
 BAD = {
@@ -74,7 +77,7 @@ def test_it(trials): pass
 def test_it_2(document, name, perplexity): pass
 
 @claim("x", source="900")
-@pytest.mark.parametrize("arm", [Line(target=2.0), Line(target=3.0)])
+@pytest.mark.parametrize("arm", [Line(target=2.0), Line(target=3.0), Turned()])
 def test_arms(trials, arm): pass
 """
 
@@ -85,6 +88,7 @@ def test_a_claim_is_called_by_its_source_its_test_and_its_arms(outside_project):
     assert names == [
         *("Smith, 2023/it", "Smith, 2024/it_2[a-22.4]"),
         *("900/arms[line target 2.0]", "900/arms[line target 3.0]"),
+        "900/arms[turned \\u202e]",
     ]
     assert mark_of(items[1]).documented == "a: 22.40 {sic}"
     items[0].add_marker(pytest.mark.claim("y", source="902, Figure 3"), append=False)
