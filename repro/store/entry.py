@@ -95,7 +95,8 @@ def decoded(files: Mapping[str, bytes], key: str) -> Result:
 
 def _files(folder: Path) -> dict[str, bytes]:
     try:
-        is_plain = {item.name: item.is_file(follow_symlinks=False) for item in os.scandir(folder)}
+        with os.scandir(folder) as items:
+            is_plain = {item.name: item.is_file(follow_symlinks=False) for item in items}
         for name in sorted(is_plain):
             if not is_plain[name]:
                 raise Damaged(f"holds {name!r}, which is not a plain file")
@@ -103,13 +104,18 @@ def _files(folder: Path) -> dict[str, bytes]:
             if name not in is_plain:
                 raise Damaged(f"has no {name}")
         names = (*FILES, *({_WEIGHTS} & is_plain.keys()))
-        return {name: (folder / name).read_bytes() for name in names}
+        return {name: _content(f"{folder}/{name}") for name in names}
     except FileNotFoundError as error:  # another process has just moved it aside
         raise Damaged("has vanished") from error
     except OSError as error:
         if error.errno == errno.EIO:
             raise Damaged("cannot be read from the disk") from error
         raise
+
+
+def _content(path: str) -> bytes:
+    with open(path, "rb", buffering=0) as file:  # fast: 40,000 runs have 160,000 files
+        return file.readall()
 
 
 def _sums(files: Mapping[str, bytes]) -> bytes:
