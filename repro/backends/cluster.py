@@ -5,50 +5,57 @@ It imports neither submitit nor Ray, since it first checks whether they are inst
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import socket
-from dataclasses import dataclass
+from collections.abc import Sequence
+from contextlib import suppress
 from importlib.util import find_spec
-from pathlib import Path
+from typing import Any
 
 CONNECT_SECONDS = 5.0
+
+SLURM_KINDS: dict[str, tuple[type, str]] = {
+    "time": (int, "a number of whole minutes, at least 1"),
+    "array_parallelism": (int, "a number of jobs, at least 1"),
+    "cpus_per_task": (int, "a number of cores, at least 1"),
+    **dict.fromkeys(("setup", "teardown", "srun_args"), (list, 'a list as JSON, such as ["a"]')),
+    "additional_parameters": (dict, 'a dictionary as JSON, such as {"reservation": "mine"}'),
+}
+"""The parameters of Slurm's jobs that must be of one kind, and that kind in words."""
 
 
 class ClusterError(ValueError):
     """There is no Ray cluster to train on; the message says why and what to do."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class SlurmSettings:
-    """The settings of a session's Slurm jobs: resources, number and logs."""
+def slurm_parameters(texts: Sequence[str]) -> dict[str, Any]:
+    """Return the parameters of Slurm's jobs, from the texts of `--slurm`; raises ValueError.
 
-    partition: str | None = None
-    account: str | None = None
-    minutes: int = 60
-    """The time limit of a job; a longer training goes on in the next job, from a checkpoint."""
+    Whole numbers, true, false, lists and dictionaries are read as JSON, anything else as text.
 
-    memory: float | None = None
-    """Gigabytes; None for the default of the cluster."""
-
-    gpus: int = 0
-    max_jobs: int = 100
-    """The most jobs of a session in the queue at once."""
-
-    folder: Path | None = None
-    """The folder for submitit's files and logs, on a disk that all nodes share.
-
-    None for a folder in the store.
+    >>> slurm_parameters(["partition=gpu", "time=120", 'setup=["module load cuda"]'])
+    {'partition': 'gpu', 'time': 120, 'setup': ['module load cuda']}
     """
-
-    def require_sound(self) -> None:
-        """Raise ValueError where a number is impossible for a job."""
-        least = {"time": (self.minutes, 1), "max-jobs": (self.max_jobs, 1), "gpus": (self.gpus, 0)}
-        for name, (value, smallest) in least.items():
-            if value < smallest:
-                raise ValueError(f"--slurm-{name} {value} is too small; give at least {smallest}.")
-        if self.memory is not None and not 0 < self.memory < float("inf"):
-            raise ValueError(f"--slurm-memory {self.memory:g} is no memory; give gigabytes.")
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not (name and equals and value):
+            raise ValueError(f"--slurm {text!r} is not written KEY=VALUE, as in partition=gpu.")
+        found[name] = value
+        with suppress(ValueError):
+            read = json.loads(value)
+            found[name] = read if isinstance(read, list | dict | int) else value
+    for name in found.keys() & SLURM_KINDS.keys():
+        kind, words = SLURM_KINDS[name]
+        if type(found[name]) is not kind or (kind is int and found[name] < 1):
+            raise ValueError(f"--slurm {name}={found[name]} is not {words}.")
+    for name in found.keys() & {"nodes", "ntasks_per_node"}:
+        raise ValueError(f"--slurm {name}=… cannot be given: a job is one process on one node.")
+    if "folder" in found:
+        found["folder"] = os.path.expanduser(str(found["folder"]))
+    return found
 
 
 def require_executor(name: str) -> str:
@@ -65,16 +72,14 @@ def require_executor(name: str) -> str:
                     " it where jobs are submitted, such as a login node."
                 )
         return ""
-    if name != "ray" and not name.startswith("ray://"):
+    if name != "ray":
         raise ValueError(
-            f"There is no executor {name!r}; choose local, slurm, ray (at RAY_ADDRESS), or"
-            " ray://HOST:PORT."
+            f"There is no executor {name!r}; choose local, slurm, or ray (at RAY_ADDRESS)."
         )
-    address = os.environ.get("RAY_ADDRESS") if name == "ray" else name
+    address = os.environ.get("RAY_ADDRESS")
     if not address:
         raise ValueError(
-            "--executor ray needs the address of a cluster; set RAY_ADDRESS to HOST:PORT, or give"
-            " --executor ray://HOST:PORT."
+            "--executor ray needs the address of a cluster; set RAY_ADDRESS to HOST:PORT."
         )
     _require_installed("ray", name=name, extra="ray")
     require_somebody(address)
@@ -104,10 +109,10 @@ def device_of_nodes(where: str, name: str, *, has_gpus: bool) -> str:
 
 def require_somebody(address: str) -> None:
     """Raise `ClusterError` where no server answers at the address of a Ray cluster."""
-    host, _, port = address.removeprefix("ray://").rpartition(":")
-    if not (host and port.isdecimal()):
+    host, _, port = address.rpartition(":")
+    if not (host and port.isdecimal()) or "/" in host:
         raise ClusterError(
-            f"{address!r} is no address of a Ray cluster; give HOST:PORT or ray://HOST:PORT."
+            f"{address!r} is no address of a Ray cluster; set RAY_ADDRESS to HOST:PORT."
         )
     try:
         socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()

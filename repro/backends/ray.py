@@ -1,4 +1,4 @@
-"""Ray as a pool: each batch is a task, and its results come back through Ray.
+"""Ray as a pool: each batch is a task, and its results come back through Ray, run by run.
 
 Ray decides where a task runs, and starts it again if its node is lost. The pool starts no cluster:
 it joins an existing one, and leaves it at the end.
@@ -75,8 +75,8 @@ class RayPool(Pool[RayJob]):
     def room(self) -> int:
         return TASKS_A_TRAINER * self.trainers - len(self._jobs)
 
-    def submit(self, batch: Batch, *, is_last_try: bool = True) -> None:
-        job = RayJob(batch, is_last_try)  # Ray itself retries the tasks of a lost node
+    def submit(self, batch: Batch, *, is_last_try: bool = False) -> None:
+        job = RayJob(batch, is_last_try)
         with self._explained():
             self._join()
             try:
@@ -89,7 +89,11 @@ class RayPool(Pool[RayJob]):
                 return
             # pickled here: Ray would import the modules of arms before the paths are set
             sent = pickle.dumps(batch), code_paths(self._project), self.device, weights
-            options = {"max_retries": RETRIES, **self._resources(batch)}
+            options = {
+                "max_retries": RETRIES,
+                "num_returns": "streaming",
+                **self._resources(batch),
+            }
             job.task = _train.options(**options).remote(*sent)
             self._jobs.append(job)
 
@@ -98,13 +102,13 @@ class RayPool(Pool[RayJob]):
         if not self._jobs:
             return
         with self._explained():
-            for job in self._ended(seconds):
+            for job in self._heard(seconds):
                 yield from self._come_of(job)
             self._require_head()
 
     def stop(self) -> None:
         with suppress(RayError, ConnectionError):
-            for job in self._ended(0):
+            for job in self._heard(0):
                 for _ in self._come_of(job):  # stores the results
                     pass
             for job in self._jobs:
@@ -117,8 +121,6 @@ class RayPool(Pool[RayJob]):
         if ray.is_initialized():
             return
         require_somebody(self._address)
-        # authentication is on by default; a cluster without it needs RAY_AUTH_MODE
-        os.environ.setdefault("RAY_AUTH_MODE", "token")
         try:
             ray.init(
                 address=self._address,
@@ -129,7 +131,7 @@ class RayPool(Pool[RayJob]):
         except Exception as error:  # Ray raises a dozen kinds of errors
             raise ClusterError(
                 f"The Ray cluster at {self._address} cannot be joined ({in_short(error)}); it needs"
-                " the same token and the same version of Ray as here."
+                " the same version of Ray as here."
             ) from error
 
     def _resources(self, batch: Batch) -> dict[str, Any]:
@@ -137,23 +139,28 @@ class RayPool(Pool[RayJob]):
         cores = max(1, min(cores_of(batch.arm, self.device), most("CPU")))
         return {"num_cpus": cores, "num_gpus": devices_of(batch.arm) * (self.device == "cuda")}
 
-    def _ended(self, seconds: float) -> list[RayJob]:
-        """Return the jobs that have ended; wait for the first for at most this many seconds."""
+    def _heard(self, seconds: float) -> list[RayJob]:
+        """Return the jobs with news; wait for the first for at most this many seconds."""
         jobs = {job.task: job for job in self._jobs}
         if jobs:
             ray.wait(list(jobs), timeout=seconds)
-            ended, _ = ray.wait(list(jobs), num_returns=len(jobs), timeout=0)
-            return [jobs[task] for task in ended]
+            heard, _ = ray.wait(list(jobs), num_returns=len(jobs), timeout=0)
+            return [jobs[task] for task in heard]
         return []
 
     def _come_of(self, job: RayJob) -> Iterator[Event]:
-        why = ""
+        why = "had no result when its task ended"
         try:
-            for event in ray.get(job.task):
-                job.left.remove(event.run)
-                is_trained = isinstance(event, Trained)
-                yield stored(event, job.batch, self._store) if is_trained else event
+            while job.task.next_ready():
+                event = ray.get(next(job.task))
+                if event.run in job.left:  # else Ray has trained the batch again
+                    job.left.remove(event.run)
+                    is_trained = isinstance(event, Trained)
+                    yield stored(event, job.batch, self._store) if is_trained else event
+            if not job.task.is_finished():
+                return
         except RayError as error:
+            job.is_last_try = True  # Ray itself has tried it again
             why = f"failed on the cluster: {in_short(error)}"
         yield from self._over(job, why)
 
@@ -184,16 +191,17 @@ class RayPool(Pool[RayJob]):
 @ray.remote
 def _train(
     packed: bytes, paths: Sequence[str], device: str, weights: bytes | None
-) -> list[Trained | Failed]:
-    """Train a batch on a node, and return its results and failures."""
+) -> Iterator[Trained | Failed]:
+    """Train a batch on a node; yields each result and failure."""
     here = Path.cwd()  # where Ray has unpacked the project
     for path in reversed([str(here / place) for place in paths]):
         if path not in sys.path:
             sys.path.insert(0, path)
     batch: Batch = pickle.loads(packed)
     files = Files(numbered_accelerators(device), weights=weights)
-    events = train_here(batch, device=device, files=files)
-    return [event for event in events if not isinstance(event, Progress)]
+    for event in train_here(batch, device=device, files=files):
+        if not isinstance(event, Progress):
+            yield event
 
 
 def environment_of(project: Path, store: Path) -> dict[str, Any]:

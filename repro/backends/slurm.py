@@ -1,43 +1,58 @@
-"""Slurm as a pool: each batch is a job of submitit, which itself stores its results.
+"""Slurm as a pool: jobs of submitit train batches, and store the results themselves.
 
 Slurm and submitit decide where and when a job runs, and start it again if its node is lost or its
-time is up. A killed session leaves its jobs in the queue. The next session on the same store finds
-them there, since all jobs of a store have one name, and waits for them.
+time is up. A job trains as many batches as take some minutes, and leaves a small file of JSON for
+each run that is stored or has failed.
 """
 
 from __future__ import annotations
 
-import hashlib
+import json
 import os
 import shlex
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from submitit import SlurmExecutor, SlurmJob
-from submitit.core.utils import FailedJobError, FailedSubmissionError, UncompletedJobError
+from submitit import SlurmExecutor
+from submitit.core.utils import FailedJobError, FailedSubmissionError, JobPaths
 from submitit.helpers import DelayedSubmission
 
-from repro.backends.cluster import SlurmSettings, device_of_nodes
+from repro.arm import Run
+from repro.backends.cluster import device_of_nodes
 from repro.backends.files import StoreFiles
 from repro.backends.places import cores_of, devices_of, numbered_accelerators
 from repro.backends.trainer import train_here
+from repro.files import write_beside
 from repro.own.training_run import FILES
 from repro.runs.pool import Batch, Event, Failed, Job, Pool, Stored, TrainingStopped
 from repro.store import Store
 
 POLL_SECONDS = 0.5
-"""Seconds between two looks for results in the store."""
+"""Seconds between two looks for the files that jobs leave."""
 
 LOOK_SECONDS = 10.0
 """Seconds between two looks at Slurm's queue, which other users query, too."""
 
 PATIENCE_SECONDS = 60
 """The most seconds for a command of Slurm."""
+
+SECONDS_OF_A_JOB = 120.0
+"""A job is given batches until they take this long: its start takes some seconds."""
+
+JOBS = 256
+"""The most jobs in the queue at once: submitit's own number for `array_parallelism`."""
+
+MINUTES = 60
+"""The time limit of a job; a longer training goes on in the next job, from a checkpoint."""
 
 TIME_LIMITS = 1000
 """The number of times that a job may reach its time limit and be started again."""
@@ -49,8 +64,12 @@ SIGNAL_SECONDS = 90
 """Seconds before its time limit at which a job is told to end; fewer for a short limit."""
 
 LOG_LINES = 30
-KEY_LETTERS = 16
-"""Letters of a key in the comment of a job; by them the next session finds its runs."""
+
+SAID = ".json"
+"""The end of the name of a file that says what became of a run."""
+
+FOR_GPUS = ("gpus_per_node", "gpus_per_task", "gres")
+"""The parameters of submitit that give a job GPUs."""
 
 ENDED = {
     *("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL"),
@@ -60,155 +79,217 @@ ENDED = {
 
 
 class JobState(NamedTuple):
-    """The state of a job in Slurm's words, the reason why it waits, and its comment.
+    """The state of a job in Slurm's words, and the reason why it waits.
 
     If Slurm has forgotten a job, the state has no name.
     """
 
     name: str = ""
     reason: str = ""
-    comment: str = ""
 
     @property
     def is_over(self) -> bool:
         return self.name in ENDED or not self.name
-
-    def has(self, key: str) -> bool:
-        """Tell whether the job trains the run with this key."""
-        return key[:KEY_LETTERS] in self.comment.split(",")
 
 
 PENDING = JobState("PENDING")
 """The state of a new job."""
 
 
+class Said(NamedTuple):
+    """What a job said of a run: why it failed, or nothing where it is stored."""
+
+    why: str = ""
+    details: str = ""
+
+
 @dataclass(eq=False)
-class QueuedJob(Job):
-    """A job with its number in Slurm's queue."""
+class SlurmBatch(Job):
+    """A batch, and the job of Slurm that trains it, maybe with others."""
 
     id: str = ""
+    """The number of the job; empty until it is submitted."""
     state: JobState = PENDING
     looks_after_end: int = 0
 
 
-class SlurmPool(Pool[QueuedJob]):
-    """The Slurm jobs of a store.
+class SlurmPool(Pool[SlurmBatch]):
+    """The Slurm jobs of a session; `parameters` are those of submitit, and its `folder`.
 
-    >>> pool = SlurmPool(store, SlurmSettings(gpus=1), device="auto", project=folder)
+    >>> pool = SlurmPool(store, {"gpus_per_node": 1}, device="auto", project=folder)
     """
 
     def __init__(
-        self, store: Store, settings: SlurmSettings, *, device: str, project: Path
+        self, store: Store, parameters: Mapping[str, Any], *, device: str, project: Path
     ) -> None:
-        device = device_of_nodes("A Slurm cluster", device, has_gpus=settings.gpus > 0)
-        super().__init__(device, settings.max_jobs)
+        has_gpus = any(parameters.get(name) for name in FOR_GPUS)
+        device = device_of_nodes("A Slurm cluster", device, has_gpus=has_gpus)
+        super().__init__(device, int(parameters.get("array_parallelism", JOBS)))
         self._store = store
-        self._queue = SlurmQueue(
-            store,
-            replace(settings, gpus=max(settings.gpus, int(device == "cuda"))),
-            project=project.absolute(),
-        )
-        self._states: dict[str, JobState] | None = {}
-        self._looked = float("-inf")
+        self._queue = SlurmQueue(store, parameters, device=device, project=project.absolute())
+        self._unsent: defaultdict[tuple[int, int], list[SlurmBatch]] = defaultdict(list)
+        """The batches for the next jobs, by the cores and devices that they ask for."""
+        self._asked: dict[str, tuple[SlurmBatch, Run]] = {}
+        """The runs in jobs, by their keys."""
+        self._said: dict[str, Said] = {}
+        """What jobs said of runs, by their keys."""
+        self._answers = True
+        self._running = 0
+        """The number of jobs that run while others wait; 0 if none waits."""
+        self._looked = self._refused = float("-inf")
+
+    @property
+    def trainers(self) -> int:
+        return self._running or super().trainers
 
     @property
     def waits_for(self) -> str:
-        if self._jobs and self._states is None:
+        if self._jobs and not self._answers:
             return "Slurm, which does not answer"
         if any(job.state.name != "PENDING" for job in self._jobs):
             return ""
         reasons = ", ".join(sorted({job.state.reason for job in self._jobs} - {""}))
         return f"Slurm to start its jobs ({reasons})" if reasons else ""
 
+    def room(self) -> int:
+        if self._is_refused:
+            return 0
+        return self._trainers - len({job.id for job in self._jobs if job.id})
+
     def submit(self, batch: Batch, *, is_last_try: bool = False) -> None:
-        self._look()
-        for id_, state in (self._states or {}).items():
-            keys = batch.keys.items()
-            theirs = [run for run, key in keys if state.has(key) and not state.is_over]
-            if theirs:
-                self._jobs.append(QueuedJob(batch.part(theirs), is_last_try, id=id_))
-                batch = batch.part(run for run in batch.runs if run not in theirs)
-        if batch.runs:
-            id_ = self._queue.submit(batch, self.device)
-            self._jobs.append(QueuedJob(batch, is_last_try, id=id_))
+        job = SlurmBatch(batch, is_last_try)
+        self._jobs.append(job)
+        self._asked.update({key: (job, run) for run, key in batch.keys.items()})
+        resources = cores_of(batch.arm, self.device), devices_of(batch.arm)
+        unsent = self._unsent[resources]
+        unsent.append(job)
+        if sum(each.batch.seconds for each in unsent) >= SECONDS_OF_A_JOB:
+            self._send(*resources)
 
     def events(self, seconds: float) -> Iterator[Event]:
+        for resources in list(self._unsent):
+            self._send(*resources)
         deadline = time.monotonic() + seconds
         while not (events := list(self._come())) and time.monotonic() < deadline:
             time.sleep(POLL_SECONDS)
         yield from events
 
     def stop(self) -> None:
-        self._queue.cancel({job.id for job in self._jobs})
-        self._jobs.clear()
+        self._queue.cancel({job.id for job in self._jobs if job.id})
+        for known in (self._jobs, self._unsent, self._asked, self._said):
+            known.clear()
+
+    @property
+    def _is_refused(self) -> bool:
+        return time.monotonic() - self._refused < LOOK_SECONDS
+
+    def _send(self, cores: int, devices: int) -> None:
+        """Submit the unsent batches that ask for these resources, as one job.
+
+        A run in its last try gets a job of its own. If Slurm takes no more jobs while some are in
+        the queue, the batches wait.
+        """
+        while (unsent := self._unsent[cores, devices]) and not self._is_refused:
+            alone = [job for job in unsent if job.is_last_try][:1]
+            jobs = alone or list(unsent)
+            batches = [job.batch for job in jobs]
+            try:
+                id_ = self._queue.submit(batches, cores=cores, devices=devices)
+            except TrainingStopped:
+                if not any(job.id for job in self._jobs):
+                    raise
+                self._refused = time.monotonic()
+                return
+            for job in jobs:
+                job.id = id_
+                unsent.remove(job)
 
     def _come(self) -> Iterator[Event]:
         """Yield new events."""
-        if self._jobs:
-            self._look()
-        for job in list(self._jobs):
-            failed = {each.run: each for each in self._queue.failed(job.id)}
-            for run in list(job.left):  # a job that reports failures has stored all other runs
-                is_stored = self._store.measured(job.batch.keys[run]) is not None
-                if is_stored or run in failed:
-                    job.left.remove(run)
-                    yield Stored(run) if is_stored else failed[run]
-            # a job that Slurm starts again looks ended for a moment
-            if not job.left:
-                yield from self._over(job)
-            elif job.looks_after_end > 1:
-                job.is_last_try |= job.state.name == "CANCELLED"
-                how = f"its job {job.id} of Slurm ended as {job.state.name or 'over'}"
-                why = f"failed on the cluster: {how}"
-                yield from self._over(job, why, self._queue.end_of_log(job.id))
+        if not self._asked:
+            return
+        self._said.update(self._queue.said())
+        for key, said in list(self._said.items()):
+            if key not in self._asked:  # a job that was started again says it again
+                del self._said[key]
+            elif said.why or self._is_stored(key):
+                del self._said[key]
+                yield from self._done(key, said)
+        if time.monotonic() - self._looked >= LOOK_SECONDS:
+            self._looked = time.monotonic()
+            yield from self._look()
 
-    def _look(self) -> None:
-        """Ask Slurm for the states of the store's jobs, every `LOOK_SECONDS`."""
-        if time.monotonic() - self._looked < LOOK_SECONDS:
+    def _is_stored(self, key: str) -> bool:
+        """Tell whether a result is seen here; on a network's disk it may come later than a file."""
+        return self._store.measured(key) is not None
+
+    def _done(self, key: str, said: Said) -> Iterator[Event]:
+        job, run = self._asked.pop(key)
+        job.left.remove(run)
+        yield Failed(run, said.why, said.details) if said.why else Stored(run)
+        if not job.left:
+            yield from self._over(job)
+
+    def _look(self) -> Iterator[Event]:
+        """Look at Slurm's queue; end the batches of jobs that are over and did not say all."""
+        states = self._queue.states()
+        self._answers = states is not None
+        if states is None:
             return
-        self._looked = time.monotonic()
-        self._states = self._queue.states()
-        if self._states is None:
-            return
-        for job in self._jobs:
-            job.state = self._states.get(job.id, JobState())
+        sent = [job for job in self._jobs if job.id]
+        for job in sent:
+            job.state = states.get(job.id, JobState())
             job.looks_after_end = job.looks_after_end + 1 if job.state.is_over else 0
+        running = {job.id for job in sent if job.state.name == "RUNNING"}
+        waiting = any(job.state.name == "PENDING" for job in sent)
+        self._running = len(running) if waiting else 0
+        for job in sent:
+            if job.looks_after_end > 1:  # a job that Slurm starts again looks ended for a moment
+                for key in [job.batch.keys[run] for run in job.left]:
+                    if self._is_stored(key):
+                        yield from self._done(key, Said())
+                if job.left:
+                    job.is_last_try |= job.state.name == "CANCELLED"
+                    how = f"its job {job.id} of Slurm ended as {job.state.name or 'over'}"
+                    why = f"failed on the cluster: {how}"
+                    yield from self._over(job, why, self._queue.end_of_log(job.id))
 
 
 @dataclass
-class BatchJob:
-    """Trains a batch on a node, and puts it into the shared store; returns the failed runs.
+class SlurmTraining:
+    """Trains batches on a node, and puts them into the shared store.
 
     submitit calls it, and calls it again after a time limit, a preemption or a lost node. Runs that
     are stored by then are left out, the others go on from their checkpoints.
 
-    >>> BatchJob(store.root, batch, device="cpu", minutes=60)()
-    []
+    >>> SlurmTraining(store.root, [batch], folder, device="cpu", minutes=60)()
     """
 
     root: Path
     """The folder of the store."""
-    batch: Batch
+    batches: Sequence[Batch]
+    folder: Path
+    """The folder for the files that say what became of a run."""
     device: str
     minutes: int
 
     _began: float = field(default=0.0, init=False)
     _is_ending: bool = field(default=False, init=False)
 
-    def __call__(self) -> list[Failed]:
+    def __call__(self) -> None:
         self._began = time.monotonic()
         store = Store(self.root)
-        keys = self.batch.keys.items()
-        self.batch = self.batch.part(run for run, key in keys if store.at(key) is None)
-        devices = numbered_accelerators(self.device)
-        files = StoreFiles(store, self.batch, show=lambda progress: None, devices=devices)
-        failed = []
-        for event in files.stored(train_here(self.batch, device=self.device, files=files)):
-            if self._is_ending:  # submitit's exit was caught as an error of the training
-                sys.exit(-1)
-            if isinstance(event, Failed):
-                failed.append(event)
-        return failed
+        self.batches = [self._without_stored(batch, store) for batch in self.batches]
+        for batch in self.batches:
+            devices = numbered_accelerators(self.device)
+            files = StoreFiles(store, batch, show=lambda progress: None, devices=devices)
+            for event in files.stored(train_here(batch, device=self.device, files=files)):
+                if self._is_ending:  # submitit's exit was caught as an error of the training
+                    sys.exit(-1)
+                if isinstance(event, Failed):
+                    self._say(batch.keys[event.run], Said(event.why, event.details))
+                elif isinstance(event, Stored):
+                    self._say(batch.keys[event.run], Said())
 
     def checkpoint(self) -> DelayedSubmission:
         """Return the job, for Slurm to start it again; submitit calls this when time is up.
@@ -219,10 +300,20 @@ class BatchJob:
         if took > SHARE_OF_LIMIT * 60 * self.minutes and not self._has_kept_something():
             raise TimeoutError(
                 f"it came to no checkpoint within the time limit of {self.minutes} min; give its"
-                " job more by --slurm-time"
+                " job more by --slurm time=MINUTES"
             )
         self._is_ending = True
         return DelayedSubmission(replace(self))
+
+    def _without_stored(self, batch: Batch, store: Store) -> Batch:
+        stored = {run for run, key in batch.keys.items() if store.at(key) is not None}
+        for run in stored:
+            self._say(batch.keys[run], Said())
+        return batch.part(run for run in batch.runs if run not in stored)
+
+    def _say(self, key: str, said: Said) -> None:
+        """Leave a file that says what became of a run."""
+        write_beside(self.folder / f"{key}{SAID}", json.dumps(said._asdict()))
 
     def _has_kept_something(self) -> bool:
         store = Store(self.root)
@@ -230,37 +321,63 @@ class BatchJob:
             store.measured(key)
             or store.checkpoints.load(key)
             or any(path.is_file() for path in (store.folder(key) / FILES).rglob("*"))
-            for key in self.batch.keys.values()
+            for batch in self.batches
+            for key in batch.keys.values()
         )
 
 
 class SlurmQueue:
-    """Submits, lists and cancels the jobs of one store, which all have the same name."""
+    """Submits, lists and cancels the jobs of a session, and hears from them.
 
-    def __init__(self, store: Store, settings: SlurmSettings, *, project: Path) -> None:
-        self.folder = (settings.folder or store.root / "slurm").absolute()
-        self._root, self._settings, self._project = store.root, settings, project
-        place = os.path.realpath(store.root)
-        self._name = f"repro-{hashlib.sha256(place.encode()).hexdigest()[:16]}"
+    Its folder, which no other user may open, is made with the first job.
+    """
 
-    def submit(self, batch: Batch, device: str) -> str:
-        """Submit a batch as a job; return the job's number."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        executor = SlurmExecutor(self.folder, max_num_timeout=TIME_LIMITS, python=self._python())
-        executor.update_parameters(**self._parameters(batch))
-        job = BatchJob(self._root, batch, device, self._settings.minutes)
+    def __init__(
+        self, store: Store, parameters: Mapping[str, Any], *, device: str, project: Path
+    ) -> None:
+        self._root, self._device, self._project = store.root, device, project
+        self._parent = Path(parameters.get("folder", store.root / "slurm")).absolute()
+        self._given = {name: value for name, value in parameters.items() if name != "folder"}
+        self._minutes = int(parameters.get("time", MINUTES))
+        known = SlurmExecutor._valid_parameters()
+        if unknown := sorted(self._given.keys() - known):
+            raise ValueError(
+                f"--slurm {unknown[0]}=…: submitit has no parameter of this name; it has"
+                f" {', '.join(sorted(known))}."
+            )
+
+    @cached_property
+    def folder(self) -> Path:
+        """The folder of submitit's files and logs, on a disk that all nodes share."""
+        self._parent.mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix="repro-", dir=self._parent))
+
+    @cached_property
+    def _said(self) -> Path:
+        folder = self.folder / "said"
+        folder.mkdir()
+        return folder
+
+    def submit(self, batches: Sequence[Batch], *, cores: int, devices: int) -> str:
+        """Submit batches as one job; return the job's number.
+
+        Raises `TrainingStopped` where Slurm does not take it.
+        """
         try:
-            return str(executor.submit(job).job_id)
+            training = SlurmTraining(self._root, batches, self._said, self._device, self._minutes)
+            executor = SlurmExecutor(self.folder, TIME_LIMITS, python=self._python())
+            executor.update_parameters(**self._parameters(cores, devices))
+            return str(executor.submit(training).job_id)
         except (FailedJobError, FailedSubmissionError, OSError) as error:
             why = " ".join(str(error).split()).removeprefix("sbatch: error: ").rstrip(".")
             raise TrainingStopped(f"Slurm did not take the jobs ({why})") from error
 
     def states(self) -> dict[str, JobState] | None:
-        """Return the states of the store's jobs, of all sessions; None if Slurm does not answer."""
-        command = ["squeue", "--noheader", "--states=all", "--format=%i|%T|%k|%r"]
+        """Return the states of the session's jobs; None if Slurm does not answer."""
+        command = ["squeue", "--noheader", "--states=all", "--format=%i|%T|%r"]
         try:
-            said = subprocess.run(
-                [*command, f"--name={self._name}"],
+            answer = subprocess.run(
+                [*command, f"--name={self._parameters(1, 1)['job_name']}"],
                 capture_output=True,
                 text=True,
                 timeout=PATIENCE_SECONDS,
@@ -268,16 +385,20 @@ class SlurmQueue:
             ).stdout
         except (OSError, subprocess.SubprocessError):
             return None
-        found = (line.split("|", 3) for line in said.splitlines() if line.count("|") > 2)
-        return {job: JobState(state, why, keys) for job, state, keys, why in found}
+        found = (line.split("|", 2) for line in answer.splitlines() if line.count("|") > 1)
+        return {job: JobState(state, reason) for job, state, reason in found}
 
-    def failed(self, job: str) -> Sequence[Failed]:
-        """Return the failed runs of an ended job; none before its end, or if it crashed."""
-        known: SlurmJob[Sequence[Failed]] = SlurmJob(self.folder, job)
-        try:
-            return known.result() if known.paths.result_pickle.exists() else ()
-        except (FailedJobError, UncompletedJobError):
-            return ()
+    def said(self) -> dict[str, Said]:
+        """Return what jobs have said since, by the keys of the runs, and remove their files."""
+        found: dict[str, Said] = {}
+        for item in list(os.scandir(self._said)):
+            if item.name.endswith(SAID):  # and not one that is being written
+                with suppress(OSError, ValueError, TypeError):
+                    content = json.loads(Path(item.path).read_bytes())
+                    found[item.name.removesuffix(SAID)] = Said(**content)
+                with suppress(OSError):
+                    os.unlink(item.path)
+        return found
 
     def cancel(self, jobs: Iterable[str]) -> None:
         """Cancel jobs; ignore Slurm's complaints about ended ones."""
@@ -286,7 +407,7 @@ class SlurmQueue:
 
     def end_of_log(self, job: str) -> str:
         """Return the last lines of a job's log, or say that there is no log."""
-        path = SlurmJob(self.folder, job).paths.stdout
+        path = JobPaths(self.folder, job, 0).stdout
         if not path.exists():
             return f"It left no log at {path}; that has to be on a disk that all nodes share."
         lines = path.read_text(errors="replace").splitlines()[-LOG_LINES:]
@@ -298,24 +419,25 @@ class SlurmQueue:
         given = [f"PYTHONPATH={path}", "OMP_NUM_THREADS=1"]
         return shlex.join(["env", f"--chdir={self._project}", *given, sys.executable])
 
-    def _parameters(self, batch: Batch) -> dict[str, object]:
-        wishes = self._settings
-        cores = cores_of(batch.arm, "cuda" if wishes.gpus else "cpu")
-        gpus = max(wishes.gpus, devices_of(batch.arm))
-        parameters: dict[str, object] = {
-            "job_name": self._name,
-            "comment": ",".join(key[:KEY_LETTERS] for key in batch.keys.values()),
-            "time": wishes.minutes,
+    def _parameters(self, cores: int, devices: int) -> dict[str, Any]:
+        """Return the parameters of a job: ours, and over them those that the user has given."""
+        given = self._given
+        cores = max(cores, given.get("cpus_per_task", 1))
+        gpus = given.get("gpus_per_node", 1)
+        ours: dict[str, Any] = {
+            "job_name": self.folder.name,
+            "time": MINUTES,
             "nodes": 1,
             "ntasks_per_node": 1,
-            "cpus_per_task": cores,
-            "srun_args": [f"--cpus-per-task={cores}"],  # srun does not inherit it from sbatch
-            "signal_delay_s": min(SIGNAL_SECONDS, 15 * wishes.minutes),
+            "signal_delay_s": min(SIGNAL_SECONDS, 15 * self._minutes),
             "stderr_to_stdout": True,
-            "additional_parameters": {"requeue": True},
-            "partition": wishes.partition,
-            "account": wishes.account,
-            "mem": wishes.memory and f"{max(1, round(wishes.memory * 1024))}M",
-            "gpus_per_node": gpus if wishes.gpus else None,
         }
-        return {name: value for name, value in parameters.items() if value is not None}
+        joined = {
+            "cpus_per_task": cores,
+            # srun does not inherit it from sbatch
+            "srun_args": [f"--cpus-per-task={cores}", *given.get("srun_args", ())],
+            "additional_parameters": {"requeue": True, **given.get("additional_parameters", {})},
+        }
+        if self._device == "cuda" and not any(given.get(name) for name in FOR_GPUS[1:]):
+            joined["gpus_per_node"] = max(gpus, devices) if isinstance(gpus, int) else gpus
+        return {**ours, **given, **joined}

@@ -43,24 +43,13 @@ OPTIONS: dict[str, dict[str, Any]] = {
     ),
     "executor": _valued(
         "NAME",
-        "the machines to train on: local (default), slurm, ray (at RAY_ADDRESS), ray://…",
+        "the machines to train on: local (default), slurm, or ray (at RAY_ADDRESS)",
         default="local",
     ),
-    "slurm-partition": _valued("NAME", "the partition that Slurm's jobs go to"),
-    "slurm-account": _valued("NAME", "the account that pays for Slurm's jobs"),
-    "slurm-time": _valued(
-        "MIN",
-        "the time limit of a Slurm job (60); a longer training goes on in the next job",
-        type=int,
-        default=60,
-    ),
-    "slurm-memory": _valued("GB", "the memory of a Slurm job", type=float),
-    "slurm-gpus": _valued("N", "the GPUs of a Slurm job (0)", type=int, default=0),
-    "slurm-max-jobs": _valued(
-        "N", "the most Slurm jobs in the queue at once (100)", type=int, default=100
-    ),
-    "slurm-folder": _valued(
-        "DIR", "a folder on a disk that all nodes of Slurm share (default: in the store)"
+    "slurm": _valued(
+        "KEY=VALUE",
+        "a parameter of Slurm's jobs by its name in submitit, such as partition=gpu; once for each",
+        action="append",
     ),
     "evidence": _valued(
         "FILE",

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from repro.ledger import LedgerError, folders_with_ledgers, ledgers_in, read_ledgers
-from repro.plugin.command_line import OPTIONS, by_hand, is_set, option, set_option
+from repro.plugin.command_line import by_hand, is_set, option, set_option
 from repro.runs.profiles import MOST_SEEDS, profile_named
 from repro.store import DEFAULT_STORE, RUNS, project_above
 
 if TYPE_CHECKING:
-    from repro.backends.cluster import SlurmSettings
     from repro.evidence.results import EvidenceResults
 
 __all__ = ["option"]
@@ -37,7 +36,7 @@ LOOKS = (
 )
 """Options with which a session visibly runs no test, by their names within pytest."""
 
-PATHS = ("evidence", "report", "slurm-folder", "store")
+PATHS = ("evidence", "report", "store")
 """Options that name a file or a folder."""
 
 BY_HAND_ALONE = (
@@ -116,7 +115,7 @@ def check_options(config: pytest.Config) -> None:
         if option(config, "profile") is None:
             set_option(config, "profile", DEFAULT_PROFILE)
         _check_what_is_trained(config)
-        for name in ("store", "report", "slurm-folder"):
+        for name in ("store", "report"):
             if option(config, name) == "":
                 raise ValueError(f"--{name} has no name of a folder after it; give one.")
             folder = store_folder(config) if name == "store" else folder_named(config, name)
@@ -172,8 +171,10 @@ def _check_what_is_trained(config: pytest.Config) -> None:
         profile_named(option(config, "profile"), budget=budget)
     if (engine := option(config, "engine")) not in ENGINES:
         raise ValueError(f"There is no engine {engine!r}; choose one of {', '.join(ENGINES)}.")
-    if any(is_set(config, name) for name in OPTIONS if name.startswith("slurm-")):
-        slurm_settings(config).require_sound()
+    if is_set(config, "slurm"):
+        from repro.backends.cluster import slurm_parameters
+
+        slurm_parameters(option(config, "slurm"))
     if is_set(config, "executor"):
         from repro.backends.cluster import require_executor
 
@@ -200,21 +201,6 @@ def _check_ledgers(config: pytest.Config) -> None:
     for argument in config.args:
         for place in places_with_ledgers(config, path_named(config, argument)):
             read_ledgers(place)
-
-
-def slurm_settings(config: pytest.Config) -> SlurmSettings:
-    """Return the settings of Slurm jobs, from the options."""
-    from repro.backends.cluster import SlurmSettings
-
-    return SlurmSettings(
-        partition=option(config, "slurm-partition"),
-        account=option(config, "slurm-account"),
-        minutes=option(config, "slurm-time"),
-        memory=option(config, "slurm-memory"),
-        gpus=option(config, "slurm-gpus"),
-        max_jobs=option(config, "slurm-max-jobs"),
-        folder=folder_named(config, "slurm-folder"),
-    )
 
 
 def path_named(config: pytest.Config, argument: str) -> Path:

@@ -15,7 +15,7 @@ from typing import Any, Self
 import pytest
 
 from repro.arm import Run
-from repro.backends.cluster import require_executor
+from repro.backends.cluster import require_executor, slurm_parameters
 from repro.backends.local import InProcessPool, ProcessPool
 from repro.backends.places import cores
 from repro.document import Document
@@ -41,7 +41,6 @@ from repro.plugin.options import (
     evidence_of,
     option,
     project_of,
-    slurm_settings,
     store_folder,
 )
 from repro.plugin.plot import Plot
@@ -183,7 +182,8 @@ class ClaimSession:
         if name == "slurm":
             from repro.backends.slurm import SlurmPool
 
-            return SlurmPool(store, slurm_settings(config), device=device, project=project)
+            parameters = slurm_parameters(option(config, "slurm") or ())
+            return SlurmPool(store, parameters, device=device, project=project)
         from repro.backends.ray import RayPool
 
         return RayPool(store, address=address, device=device, project=project)

@@ -7,6 +7,7 @@ runs.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
@@ -34,6 +35,8 @@ class Batch:
     engine: str
     origin: Mapping[str, Any] = field(default_factory=dict)
     """The commit of the project, for the provenance of each result."""
+    seconds: float = math.inf
+    """The expected time of its training; infinite where nobody knows."""
 
     @property
     def arm(self) -> Arm:

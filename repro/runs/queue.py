@@ -11,7 +11,7 @@ import math
 import time
 from bisect import insort
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import cache
 from heapq import heappop, heappush
@@ -20,7 +20,7 @@ from pathlib import Path
 from repro.arm import Arm, Run
 from repro.runs.identity import engine_of, name_of
 from repro.runs.pool import Batch
-from repro.runs.progress import RATE
+from repro.runs.progress import RATE, Pace
 from repro.runs.provenance import commit_of
 from repro.runs.results import Results, TrainingFailed
 from repro.store import Store
@@ -116,6 +116,8 @@ class Queue:
         self._work: defaultdict[tuple[str, str], float] = defaultdict(float)
         """The multiplications of the runs that wait, by kind."""
         self._looked = -math.inf
+        self.paces: dict[tuple[str, str], Pace] = {}
+        """The speed of one trainer, by kind."""
         self.batches: dict[int, Batch] = {}
         """The batches in training, by their numbers."""
         self.in_training: set[Run] = set()
@@ -264,8 +266,13 @@ class Queue:
             number = next(self._numbers)
             self._held[number] = held.pop_all()
         self.in_training.update(runs)
-        identities = {run: self._results.identity(run) for run in runs}
-        self.batches[number] = Batch(number, identities, engine, commit_of(self._project))
+        self.batches[number] = Batch(
+            number,
+            {run: self._results.identity(run) for run in runs},
+            engine,
+            commit_of(self._project),
+            self._seconds(runs),
+        )
         return self.batches[number]
 
     def _taken(self, waiting: list[tuple[float, int, int, Run]]) -> Run:
@@ -276,6 +283,13 @@ class Queue:
         if not self._waiting:
             self._work.clear()  # of what rounding has left
         return run
+
+    def _seconds(self, runs: Sequence[Run]) -> float:
+        """Return the expected time of a batch; infinite where nobody knows."""
+        kind = self.kind_of(runs[0].arm)
+        if kind in self.untimed and kind not in self.paces:
+            return math.inf
+        return self.paces.get(kind, Pace()).seconds(work_of_all(runs))
 
     def _hold(self, run: Run, held: ExitStack) -> bool:
         """Take the lock of a run, unless another session holds it or has stored the run."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -41,8 +40,6 @@ class Training:
         """The progress of each batch in training, in words and as a share."""
         self._began: dict[int, float] = {}
         """The time at which each batch was submitted."""
-        self._paces: defaultdict[tuple[str, str], Pace] = defaultdict(Pace)
-        """The speed of training of each study, by engine."""
         self._plan: Plan[Any] | None = None
         """The plan that knows all runs in `_done`."""
         self._done: list[Run] = []
@@ -93,7 +90,7 @@ class Training:
     def _seconds_left(self) -> float | None:
         """Return the expected time until all missing runs are trained; None if nobody knows."""
         now, left = time.monotonic(), self._queue.work
-        paces = {kind: replace(pace) for kind, pace in self._paces.items()}
+        paces = {kind: replace(pace) for kind, pace in self._queue.paces.items()}
         for batch in self._queue.batches.values():
             kind = self._queue.kind_of(batch.arm)
             share = self._shares.get(batch.number, ("", 0.0))[1]
@@ -113,10 +110,11 @@ class Training:
         is_new = True
         while is_new:
             self._add_missing(plan)
+            count = len(self._queue.batches)
             for batch in self._queue.take(room=self.pool.room(), trainers=self.pool.trainers):
                 self._began[batch.number] = time.monotonic()
                 self.pool.submit(batch)
-            is_new = bool(self._queue.found)
+            is_new = len(self._queue.batches) > count or bool(self._queue.found)
             while self._queue.found:
                 self._note_done(self._queue.found.pop(), plan)
 
@@ -146,10 +144,14 @@ class Training:
                 words = f"{label} x{progress.runs} {progress.step}/{progress.total}"
                 self._shares[number] = words, share
             case Ended(number):
-                batch, began = self._queue.batches[number], self._began[number]
-                self._paces[self._queue.kind_of(batch.arm)].add(
-                    work=work_of_all(batch.runs), seconds=time.monotonic() - began
-                )
+                batch = self._queue.batches[number]
+                stored = {run: x for run in batch.runs if (x := self.results.get(run)) is not None}
+                if stored:
+                    kind = self._queue.kind_of(batch.arm)
+                    self._queue.paces.setdefault(kind, Pace()).add(
+                        work=work_of_all(stored),
+                        seconds=sum(x.provenance.get("seconds", 0.0) for x in stored.values()),
+                    )
                 self._end(number)
                 self._queue.add([run for run in batch.runs if not self.results.is_done(run)])
         if not isinstance(event, Advanced):

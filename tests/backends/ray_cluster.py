@@ -34,7 +34,6 @@ class Cluster:
         self.port = str(secrets.choice(PORTS))
         self.address = f"{self.addresses['head']}:{self.port}"
         self.dead = set(self.names)
-        (self.folder / "token").write_text(secrets.token_hex(32))
 
     @property
     def workers(self):
@@ -60,8 +59,6 @@ class Cluster:
             **os.environ,
             "OMP_NUM_THREADS": "1",
             "RAY_ADDRESS": self.address,
-            "RAY_AUTH_MODE": "token",
-            "RAY_AUTH_TOKEN_PATH": str(self.folder / "token"),
             "RAY_USAGE_STATS_ENABLED": "0",
             "RAY_worker_niceness": "0",  # nicer ones starve where the machine has other work
             # a node that is gone is asked often, one that answers late is not taken for gone

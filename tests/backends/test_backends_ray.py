@@ -74,6 +74,19 @@ def test_what_cannot_be_trained_there_fails_and_a_stopped_pool_begins_anew(
 
 
 @pytest.mark.cluster
+def test_a_run_comes_back_before_its_batch_ends(cluster, project, tmp_path):
+    store = Store(tmp_path / "store")
+    session = Session(store, pool(project, cluster, store), project.batches([1, 2], width=2))
+    with project.slowly():
+        session.until(lambda: session.done)
+        assert len(entries(store)) == 1
+        assert session.under_way == {0}
+    session.finish()
+    session.pool.stop()
+    assert len(entries(store)) == 2
+
+
+@pytest.mark.cluster
 def test_a_lost_head_is_one_sentence(cluster, project, tmp_path, monkeypatch):
     monkeypatch.setattr("repro.backends.ray.PATIENCE_SECONDS", 1.0)
     store = Store(tmp_path / "store")

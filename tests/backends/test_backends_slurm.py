@@ -1,6 +1,11 @@
 """Slurm as a pool: a real one with two nodes, and what can be shown without one."""
 
+import json
+import math
 import os
+import pickle
+import re
+import stat
 import sys
 from unittest import mock
 
@@ -9,9 +14,9 @@ from cluster_lines import LONG, Project, Session, entries, train_200_runs_and_lo
 from slurm_cluster import Slurm, lacking
 
 from repro.arm import Run
-from repro.backends.cluster import SlurmSettings, device_of_nodes, require_executor
+from repro.backends.cluster import device_of_nodes, require_executor, slurm_parameters
 from repro.backends.trainer import train_here
-from repro.runs.pool import Batch, Ended, Failed, TrainingStopped
+from repro.runs.pool import Batch, Ended, Failed, Stored, Trained, TrainingStopped
 from repro.store import Store
 from repro.studies.depth_ladder.arms import D256_L4
 from tests.backends.behaving import Behaving
@@ -19,7 +24,7 @@ from tests.backends.behaving import Behaving
 pytest.importorskip("submitit", reason="not installed: submitit")
 
 from repro.backends import slurm
-from repro.backends.slurm import KEY_LETTERS, BatchJob, JobState, SlurmPool, SlurmQueue
+from repro.backends.slurm import JobState, Said, SlurmPool, SlurmQueue, SlurmTraining
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +56,8 @@ def project(entered, cluster, monkeypatch):
     return entered
 
 
-def pool(project, store, **settings):
-    return SlurmPool(store, SlurmSettings(**settings), device="cpu", project=project.folder)
+def pool(project, store, **parameters):
+    return SlurmPool(store, parameters, device="cpu", project=project.folder)
 
 
 @pytest.mark.slurm
@@ -63,18 +68,17 @@ def test_200_runs_over_two_nodes_one_of_which_is_lost_have_the_bytes_of_this_mac
 
 
 @pytest.mark.slurm
-def test_a_job_outlives_its_session_and_its_time_limit(cluster, project, tmp_path):
-    """Told to end as where its time limit nears, it goes on from its checkpoint."""
+def test_a_job_goes_on_from_its_checkpoint_where_its_time_limit_nears(cluster, project, tmp_path):
     (batch,) = project.batches([1], epochs=LONG)
     store = Store(tmp_path / "store")
-    killed = Session(store, pool(project, store), [batch])
+    session = Session(store, pool(project, store), [batch])
     with project.slowly():
-        killed.until(lambda: all(map(store.checkpoints.load, batch.keys.values())))
+        session.until(lambda: all(map(store.checkpoints.load, batch.keys.values())))
         (job,) = cluster.jobs()
         cluster.run("scancel", "--signal=USR2", job)
-        killed.until(lambda: not cluster.jobs())
+        session.until(lambda: not cluster.jobs())
         lost = sum(project.steps())
-    session = Session(store, pool(project, store), [batch]).finish()
+    session.finish()
     assert session.done == set(batch.runs)
     assert cluster.queue().keys() <= {job}
     assert lost < sum(project.steps()) < lost + 10 * LONG
@@ -118,25 +122,25 @@ KEYS = list(BATCH.keys.values())
 class Queue:
     """A queue whose jobs do what a test says."""
 
-    folder = "/logs"
-
     def __init__(self):
-        self.jobs, self.answers, self.said, self.cancelled = {}, True, {}, []
+        self.jobs, self.takes, self.heard, self.of_jobs, self.cancelled = [], True, {}, {}, []
 
-    def submit(self, batch, device):
-        name = str(len(self.jobs) + 1)
-        comment = ",".join(key[:KEY_LETTERS] for key in batch.keys.values())
-        self.jobs[name] = JobState("PENDING", "PartitionDown", comment)
+    def submit(self, batches, *, cores, devices):
+        if not self.takes:
+            raise TrainingStopped("too many jobs")
+        self.jobs.append([sorted(run.seed for run in batch.runs) for batch in batches])
+        self.end(name := str(len(self.jobs)), "PENDING")
         return name
 
-    def end(self, name, state):
-        self.jobs[name] = self.jobs[name]._replace(name=state)
-
     def states(self):
-        return dict(self.jobs) if self.answers else None
+        return self.of_jobs
 
-    def failed(self, job):
-        return self.said.get(job, ())
+    def end(self, name, state):
+        self.of_jobs[name] = JobState(state)
+
+    def said(self):
+        said, self.heard = self.heard, {}
+        return said
 
     def cancel(self, jobs):
         self.cancelled += sorted(jobs)
@@ -150,46 +154,94 @@ def queued(tmp_path, monkeypatch):
     """A pool on a queue without a cluster, which is looked at each time."""
     for name in ("LOOK_SECONDS", "POLL_SECONDS"):
         monkeypatch.setattr(slurm, name, 0.0)
-    pool = SlurmPool(Store(tmp_path), SlurmSettings(), device="cpu", project=tmp_path)
+    pool = SlurmPool(Store(tmp_path), {}, device="cpu", project=tmp_path)
     pool._queue = Queue()
     return pool
+
+
+def batch_of(*seeds, seconds, arm=RUNS[0].arm):
+    of = {Run(arm, seed): {"seed": seed} for seed in seeds}
+    return Batch(seeds[0], of, "loop", seconds=seconds)
+
+
+def test_a_job_is_given_some_minutes_of_work(queued):
+    for seed in range(1, 6):
+        queued.submit(batch_of(seed, seconds=50.0))
+    assert queued._queue.jobs == [[[1], [2], [3]]]
+    queued.submit(batch_of(6, seconds=1.0, arm=Behaving(threads=2)))  # of another kind of job
+    assert queued.room() == slurm.JOBS - 1
+    list(queued.events(0))
+    assert queued._queue.jobs[1:] == [[[4], [5]], [[6]]]
+    queued.submit(batch_of(7, 8, seconds=math.inf))  # nobody knows
+    assert queued._queue.jobs[3:] == [[[7, 8]]]
+
+
+def test_each_run_is_heard_of_when_its_job_leaves_a_file_and_looked_up_then(queued, monkeypatch):
+    store, looks = queued._store, []
+    measured = store.measured
+    monkeypatch.setattr(store, "measured", lambda key: looks.append(key) or measured(key))
+    queued.submit(BATCH)
+    assert list(queued.events(0)) == []
+    assert looks == []
+    queued._queue.heard = {KEYS[0]: Said()}
+    assert list(queued.events(0)) == []  # the disk does not show it here yet
+    store.put(BATCH.runs[RUNS[0]], {"steps": 1}, {})
+    assert list(queued.events(0)) == [Stored(RUNS[0])]
+    assert looks == [KEYS[0]] * 2
+    queued._queue.heard = {KEYS[0]: Said(), KEYS[1]: Said("its reason", "its log")}
+    assert list(queued.events(0)) == [Failed(RUNS[1], "its reason", "its log"), Ended(1)]
 
 
 def test_runs_that_ended_with_their_job_are_tried_once_more_one_by_one(queued):
     queue = queued._queue
     queued.submit(BATCH)
+    list(queued.events(0))
     queue.end("1", "OUT_OF_MEMORY")
-    assert list(queued.events(0)) == list(queued.events(0)) == []
-    assert sorted(queue.jobs) == ["1", "2", "3"]
-    queue.said["2"] = [Failed(RUNS[0], "its reason")]
-    queue.end("3", "TIMEOUT")
-    told = [*queued.events(0), *queued.events(0)]
-    assert told[0] == Failed(RUNS[0], "its reason")
-    assert "failed on the cluster: its job 3 of Slurm ended as TIMEOUT" in told[1].why
-    assert told[1].details == "the log of 3"
-    assert told[2:] == [Ended(1)]
+    assert [*queued.events(0), *queued.events(0), *queued.events(0)] == []
+    assert queue.jobs == [[[1, 2]], [[1]], [[2]]]
+    queued._store.put(BATCH.runs[RUNS[0]], {"steps": 1}, {})  # and it could not say so
+    for job in ("2", "3"):
+        queue.end(job, "TIMEOUT")
+    stored, failed, ended = [*queued.events(0), *queued.events(0)]
+    assert (stored, ended) == (Stored(RUNS[0]), Ended(1))
+    assert "failed on the cluster: its job 3 of Slurm ended as TIMEOUT" in failed.why
+    assert failed.details == "the log of 3"
     queued.submit(BATCH)
+    list(queued.events(0))
     queue.end("4", "CANCELLED")  # somebody wants none of it
     told = [*queued.events(0), *queued.events(0)]
-    assert [type(event) for event in told] == [Failed, Failed, Ended]
+    assert [type(event) for event in told] == [Stored, Failed, Ended]
 
 
-def test_jobs_of_a_session_before_are_waited_for(queued):
+def test_where_slurm_takes_no_more_jobs_batches_wait_for_those_that_it_has(queued, monkeypatch):
     queue = queued._queue
-    queue.jobs["9"] = JobState("RUNNING", "", f"0,{KEYS[1][:KEY_LETTERS]}")
-    queue.jobs["8"] = JobState("FAILED", "", KEYS[0][:KEY_LETTERS])
-    queued.submit(BATCH)
-    assert queue.jobs.popitem()[1].comment == KEYS[0][:KEY_LETTERS]
-    assert queued.room() == 98
+    queued.submit(batch_of(1, seconds=math.inf))
+    queue.takes = False
+    monkeypatch.setattr(slurm, "LOOK_SECONDS", 60.0)
+    queued.submit(batch_of(2, seconds=math.inf))
+    assert queued.room() == 0
     queued.stop()
-    assert queue.cancelled == ["3", "9"]
+    assert queue.cancelled == ["1"]
+    monkeypatch.setattr(slurm, "LOOK_SECONDS", 0.0)
+    with pytest.raises(TrainingStopped, match="too many jobs"):
+        queued.submit(batch_of(3, seconds=math.inf))
+    queue.takes = True
+    list(queued.events(0))
+    assert queue.jobs == [[[1]], [[3]]]
 
 
 def test_a_wait_is_told_with_the_schedulers_reason(queued):
-    queued.submit(BATCH)
+    queue = queued._queue
+    for seed in (1, 2, 3):
+        queued.submit(batch_of(seed, seconds=math.inf))
+    queue.of_jobs = dict.fromkeys("123", JobState("PENDING", "PartitionDown"))
     assert list(queued.events(0)) == []
     assert queued.waits_for == "Slurm to start its jobs (PartitionDown)"
-    queued._queue.answers = False
+    assert queued.trainers == slurm.JOBS
+    queue.end("1", "RUNNING")
+    assert list(queued.events(0)) == []
+    assert (queued.waits_for, queued.trainers) == ("", 1)
+    queue.of_jobs = None
     assert list(queued.events(0)) == []
     assert queued.waits_for == "Slurm, which does not answer"
 
@@ -200,39 +252,79 @@ def test_jobs_train_on_a_gpu_where_they_have_one():
     assert found == ["cpu", "cuda", "cpu", "cuda"]
 
 
-def test_a_job_without_a_checkpoint_in_its_time_fails_its_runs(tmp_path, monkeypatch):
-    job = BatchJob(tmp_path, BATCH, device="cpu", minutes=0)
+@pytest.fixture
+def job(tmp_path):
+    """A job that trains a batch, and has no time for it."""
+    (tmp_path / "said").mkdir()
+    return SlurmTraining(tmp_path, [BATCH], tmp_path / "said", device="cpu", minutes=0)
 
+
+def test_a_job_leaves_a_file_about_each_run(job, monkeypatch, tmp_path):
+    def train(batch, *, device, files):
+        yield Trained(RUNS[0], {"steps": 1}, {})
+        assert (tmp_path / "said" / f"{KEYS[0]}.json").exists()  # before the other is trained
+        yield Failed(RUNS[1], "its reason", "its log")
+
+    monkeypatch.setattr("repro.backends.slurm.train_here", train)
+    job()
+    queue = SlurmQueue(Store(tmp_path), {}, device="cpu", project=tmp_path)
+    queue._said = tmp_path / "said"
+    assert queue.said() == {KEYS[0]: Said(), KEYS[1]: Said("its reason", "its log")}
+    assert queue.said() == {}
+    monkeypatch.setattr(
+        "repro.backends.slurm.train_here", lambda batch, **_: list(batch.runs) and []
+    )
+    job()  # after Slurm started it again
+    assert queue.said() == {KEYS[0]: Said()}
+
+
+def test_a_job_without_a_checkpoint_in_its_time_fails(job, monkeypatch, tmp_path):
     def train(batch, *, device, files):
         (files.folder(RUNS[0]) / "files").mkdir()  # a black box that keeps nothing has asked for it
         with pytest.raises(TimeoutError, match="no checkpoint within the time limit of 0 min"):
             job.checkpoint()
-        return [Failed(RUNS[0], "its reason")]
-
-    monkeypatch.setattr("repro.backends.slurm.train_here", train)
-    assert [event.why for event in job()] == ["its reason"]
-
-    def save(batch, *, device, files):
         files.save_checkpoint(RUNS[0], b"half")
         again = job.checkpoint().function
-        assert (again.batch, again.root) == (BATCH, tmp_path)
+        assert (again.batches, again.root) == ([BATCH], tmp_path)
         return []
 
-    monkeypatch.setattr("repro.backends.slurm.train_here", save)
-    assert job() == []
+    monkeypatch.setattr("repro.backends.slurm.train_here", train)
+    job()
 
 
-def test_a_job_whose_black_box_keeps_a_file_is_started_again(tmp_path, monkeypatch):
-    job = BatchJob(tmp_path, BATCH, device="cpu", minutes=0)
-
+def test_a_job_whose_black_box_keeps_a_file_is_started_again(job, monkeypatch):
     def keep(batch, *, device, files):
         (files.folder(RUNS[0]) / "files").mkdir()
         (files.folder(RUNS[0]) / "files" / "model.pt").touch()
-        assert job.checkpoint().function.batch == BATCH
+        assert job.checkpoint().function.batches == [BATCH]
         return []
 
     monkeypatch.setattr("repro.backends.slurm.train_here", keep)
-    assert job() == []
+    job()
+
+
+class Harmful:
+    def __reduce__(self):
+        return os.mkdir, ("harm",)
+
+
+def test_what_jobs_say_is_read_as_json_alone_from_a_folder_of_this_user(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    queue = SlurmQueue(Store(tmp_path), {}, device="cpu", project=tmp_path)
+    bad = pickle.dumps(Harmful())
+    for name, content in (
+        ("1.json", bad),
+        ("2.json", b'{"why": "its'),
+        ("3.json", b"[1, 2]"),
+        ("4.json", json.dumps({"who": "me"}).encode()),
+        ("5.json.0a1b.new", b"{}"),
+        ("6_0_result.pkl", bad),
+        ("7.json", json.dumps({"why": "its reason"}).encode()),
+    ):
+        (queue._said / name).write_bytes(content)
+    assert queue.said() == {"7": Said("its reason")}
+    assert not (tmp_path / "harm").exists()
+    assert stat.S_IMODE(queue.folder.stat().st_mode) == 0o700
 
 
 def test_a_node_refuses_runs_that_have_another_key_there(monkeypatch):
@@ -266,57 +358,75 @@ def sbatch(tmp_path, monkeypatch):
     return make
 
 
-def submit(tmp_path, settings, **asks):
-    queue = SlurmQueue(Store(tmp_path / "store"), settings, project=tmp_path)
-    batch = Batch(1, {Run(Behaving(**asks), run.seed): BATCH.runs[run] for run in RUNS}, "loop")
-    return queue.submit(batch, "cpu")
+def submit(tmp_path, *texts, device="cpu", cores=1, devices=1):
+    parameters = slurm_parameters([f"folder={tmp_path / 'logs'}", *texts])
+    queue = SlurmQueue(Store(tmp_path), parameters, device=device, project=tmp_path)
+    return queue.submit([BATCH], cores=cores, devices=devices)
 
 
-def test_wishes_are_handed_to_sbatch(tmp_path, sbatch):
+def test_parameters_are_handed_to_submitit(tmp_path, sbatch):
     sbatch("echo Submitted batch job 77")
-    settings = SlurmSettings(partition="gpu", account="lab", minutes=30, memory=1.5, gpus=2)
-    assert submit(tmp_path, settings, threads=2) == "77"
+    texts = ("partition=gpu", "account=007", "time=30", "mem=1536M", "gpus_per_node=2", "qos=low")
+    lists = ('setup=["module load cuda"]', 'additional_parameters={"reservation": "mine"}')
+    assert submit(tmp_path, *texts, *lists, device="cuda", cores=2) == "77"
     script = (tmp_path / "script").read_text()
     for line in (
-        *("--partition=gpu", "--account=lab", "--time=30", "--mem=1536M", "--gpus-per-node=2"),
+        *("--partition=gpu", "--account=007", "--time=30", "--mem=1536M", "--gpus-per-node=2"),
         *("--cpus-per-task=2", "--requeue", "--signal=USR2@90", "--job-name=repro-"),
-        f"--comment={KEYS[0][:KEY_LETTERS]},{KEYS[1][:KEY_LETTERS]}",
+        *("--qos=low", "--reservation=mine"),
     ):
         assert f"#SBATCH {line}" in script, script
+    assert "\nmodule load cuda\n" in script
     assert f"env --chdir={tmp_path} " in script
     assert f"{sys.executable} -u -m submitit" in script
-    for gpus, line in ((0, "--cpus-per-task=3"), (1, "--gpus-per-node=3")):
-        submit(tmp_path, SlurmSettings(gpus=gpus), devices=3, threads=2)
+    for device, text, line in (
+        ("cpu", "cpus_per_task=3", "--cpus-per-task=3"),
+        ("cuda", "gpus_per_node=1", "--gpus-per-node=3"),
+        ("cuda", "gres=gpu:a100:3", "--gres=gpu:a100:3"),
+    ):
+        submit(tmp_path, text, device=device, devices=3)
         assert f"#SBATCH {line}\n" in (tmp_path / "script").read_text()
 
 
 def test_what_sbatch_refuses_is_one_sentence(tmp_path, sbatch):
     sbatch("echo 'sbatch: error: Invalid account' >&2; exit 1")
     with pytest.raises(TrainingStopped, match=r"^Slurm did not take the jobs \(Invalid account\)$"):
-        submit(tmp_path, SlurmSettings())
+        submit(tmp_path)
 
 
-def test_what_no_job_can_be_given_is_said():
-    for wrong in ({"max_jobs": 0}, {"minutes": 0}, {"gpus": -1}):
-        with pytest.raises(ValueError, match="is too small; give at least"):
-            SlurmSettings(**wrong).require_sound()
-    with pytest.raises(ValueError, match="--slurm-memory -1 is no memory; give gigabytes"):
-        SlurmSettings(memory=-1).require_sound()
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("partition", "'partition' is not written KEY=VALUE, as in partition=gpu"),
+        ("partition=", "'partition=' is not written KEY=VALUE"),
+        ("=gpu", "'=gpu' is not written KEY=VALUE"),
+        ("time=1-00:00:00", "time=1-00:00:00 is not a number of whole minutes"),
+        ("time=0", "time=0 is not a number of whole minutes"),
+        ("time=true", "time=True is not a number of whole minutes"),
+        ("array_parallelism=-1", "array_parallelism=-1 is not a number of jobs"),
+        ("setup=module load cuda", "setup=module load cuda is not a list as JSON"),
+        ("nodes=2", "nodes=… cannot be given: a job is one process on one node"),
+        ("memory=16", "submitit has no parameter of this name; it has account, additional_param"),
+    ],
+)
+def test_what_no_job_can_be_given_is_said(tmp_path, text, sentence):
+    with pytest.raises(ValueError, match=f"^--slurm .*{re.escape(sentence)}"):
+        SlurmPool(Store(tmp_path), slurm_parameters([text]), device="cpu", project=tmp_path)
 
 
 def test_an_executor_that_cannot_be_used_says_what_is_missing(monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
     for name, address, sentence in (
         ("slurm", "", "Slurm's commands, and there is no sbatch here; run it where"),
-        ("condor", "", "There is no executor 'condor'; choose local, slurm, ray"),
+        ("condor", "", "There is no executor 'condor'; choose local, slurm, or ray"),
         ("ray", "", "set RAY_ADDRESS to HOST:PORT"),
-        ("ray://nowhere", "", "is no address of a Ray cluster"),
+        ("ray", "ray://here:10001", "is no address of a Ray cluster"),
         ("ray", "127.0.0.1:9", "Nobody answers at 127.0.0.1:9"),
     ):
         monkeypatch.setenv("RAY_ADDRESS", address)
         with pytest.raises(ValueError, match=sentence):
             require_executor(name)
-    for library, name in (("submitit", "slurm"), ("ray", "ray://127.0.0.1:9")):
+    for library, name in (("submitit", "slurm"), ("ray", "ray")):
         monkeypatch.setitem(sys.modules, library, None)
         with pytest.raises(ValueError, match=r"pip install 'repro-claims\[(slurm|ray)\]'"):
             require_executor(name)

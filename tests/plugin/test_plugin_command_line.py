@@ -74,7 +74,7 @@ def test_a_bad_number_of_seeds_for_the_ledger_is_one_sentence(outside_project):
 def test_a_folder_that_cannot_be_written_to_is_named_in_a_sentence(outside_project, monkeypatch):
     config = outside_project.parseconfig()
     monkeypatch.setattr("os.access", lambda place, mode: place != Path("/usr"))
-    for name in ("store", "report", "slurm-folder"):
+    for name in ("store", "report"):
         before = option(config, name)
         set_option(config, name, "/usr/there")
         with pytest.raises(pytest.UsageError, match=f"--{name} .*: /usr may not be written to"):

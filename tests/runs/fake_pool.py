@@ -56,7 +56,8 @@ BASE = Run(Base(), 7)
 class FakePool(Pool):
     """It stores the seeds of runs; `outcome` yields those of a batch, or other events."""
 
-    machine = "none"
+    seconds = 0.0
+    """What a run is said to have taken."""
 
     def __init__(self, trainers=1, outcome=lambda batch: batch.runs, last=()):
         super().__init__("cpu", trainers)
@@ -87,7 +88,8 @@ class FakePool(Pool):
 
     def put(self, run, batch):
         """Store the result of a run, as its trainer would."""
-        self.store.put(batch.runs[run], {"measures": {"seed": run.seed}}, dict(batch.origin))
+        how = {**batch.origin, "seconds": self.seconds}
+        self.store.put(batch.runs[run], {"measures": {"seed": run.seed}}, how)
         return Stored(run)
 
 

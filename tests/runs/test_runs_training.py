@@ -1,5 +1,6 @@
 """Training: from the queue through the pool into the store, beside sessions that share it."""
 
+import math
 import sys
 
 import pytest
@@ -104,24 +105,25 @@ def test_a_wait_for_another_session_is_said(tmp_path):
     assert work.training.status(plan).waits_for == ""
 
 
-def test_the_time_left_is_what_runs_of_the_study_have_taken(tmp_path, monkeypatch):
-    clock, left = [0.0], []
+def test_the_time_left_is_what_runs_of_the_study_have_taken(tmp_path):
+    left, pool = [], FakePool(outcome=lambda batch: left.append(seconds_left()) or batch.runs)
+    pool.seconds = 3.0  # however long it waited for them
 
-    def trains_in_three_seconds(batch):
-        left.append(work.training.status(plan).seconds_left)
-        clock[0] += 3.0
-        return batch.runs
+    def seconds_left():
+        return work.training.status(plan).seconds_left
 
-    monkeypatch.setattr("time.monotonic", lambda: clock[0])
     sized = [Run(Steps(size=5e9), seed) for seed in range(3)]
     for runs, guess in ((RUNS, None), (sized, 3 * 10 * 5e9 / RATE)):  # ten steps each
         left.clear()
-        work, plan = session(tmp_path, FakePool(outcome=trains_in_three_seconds), runs)
+        pool.submitted.clear()
+        work, plan = session(tmp_path, pool, runs)
         plan.read_all()
-        assert work.training.status(plan).seconds_left == guess
+        assert seconds_left() == guess
         while plan.take_ready() is None:
             work.training.advance(plan, seconds=0.0)
         assert left == [guess, 6.0, 3.0]
+        first, *others = [batch.seconds for batch in pool.submitted]
+        assert (first, others) == (guess / 3 if guess else math.inf, [3.0, 3.0])
 
 
 def test_a_batch_under_way_tells_the_time_of_what_its_engine_trains(tmp_path, monkeypatch):
