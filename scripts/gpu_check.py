@@ -88,7 +88,7 @@ class Check:
         if not self.tests:
             return {}
         command = [sys.executable, "-m", "pytest", "tests/core/test_core_cuda.py", "-m", "cuda"]
-        command += ["-q", "-p", "no:cacheprovider", "-o", "filterwarnings=default"]
+        command += ["-q", "-p", "no:cacheprovider"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=150, check=False)
         return {"exit": done.returncode, "said": done.stdout[-3000:] + done.stderr[-500:]}
 

@@ -36,6 +36,9 @@ from repro.text import said, said_in_full
 if TYPE_CHECKING:
     from repro.core.study import Study, TrainsOutside
 
+_widths: dict[tuple[str, str], int] = {}
+"""The runs of a program that memory held where it could not hold more, by program and device."""
+
 LONGEST = 160
 """Characters that are kept of why a program is not stacked."""
 
@@ -78,6 +81,13 @@ def train_batch(
     >>> for event in train_batch(batch.runs, engine="stacked", device="cpu", files=files):
     ...     print(event)
     """
+    program = runs[0].arm.program, device
+    width = _widths.get(program, len(runs))
+    if len(runs) > width:  # that did not fit before
+        for first in range(0, len(runs), width):
+            part = runs[first : first + width]
+            yield from train_batch(part, engine=engine, device=device, files=files, shows=shows)
+        return
     together = _Together(runs, engine, device, files, shows)
     yield from together.train()
     if together.shortage and len(runs) == 1:
@@ -98,10 +108,9 @@ def train_batch(
         )
         return
     free_memory(device)
-    half = -(-len(runs) // 2)
-    for first in range(0, len(together.left), half):
-        part = together.left[first : first + half]
-        yield from train_batch(part, engine=engine, device=device, files=files, shows=shows)
+    _widths[program] = -(-len(runs) // 2)
+    if left := together.left:
+        yield from train_batch(left, engine=engine, device=device, files=files, shows=shows)
 
 
 @dataclass

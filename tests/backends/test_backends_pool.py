@@ -10,7 +10,7 @@ import pytest
 import torch
 import torch._dynamo  # as the first optimiser does: a second that is no test's own
 
-from repro.backends import local, trainer_process
+from repro.backends import local, trainer, trainer_process
 from repro.backends.files import StoreFiles, stored
 from repro.backends.local import InProcessPool, ProcessPool
 from repro.backends.packed import unpacked
@@ -92,11 +92,15 @@ def memory_for(most, monkeypatch, error):
     ],
 )
 def test_a_batch_that_memory_cannot_hold_is_halved_and_changes_no_result(here, error, monkeypatch):
+    monkeypatch.setattr(trainer, "_widths", {})
     roomy = trained(result_of(here, SMALL, range(8), engine="stacked"))
     tried = memory_for(2, monkeypatch, error)
     tight = result_of(here, SMALL, range(8), engine="stacked", number=2)
     assert trained(tight) == roomy
-    assert tried == [8, 4, 2, 1, 3, 2]
+    assert tried == [8, 4, 2, 1, 2, 1]
+    tried.clear()
+    result_of(here, SMALL, range(7), engine="stacked", number=3)
+    assert tried == [2, 2, 2, 1]  # the width that did not fit is not tried again
 
 
 def raising(error, after=0):

@@ -27,6 +27,12 @@ from tests.studies import small
 pytestmark = [
     pytest.mark.cuda,
     pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no NVIDIA card here"),
+    # torch says it once of its attention; whether a stack repeats its bits is tested below
+    pytest.mark.filterwarnings("ignore:Memory Efficient attention defaults to a non-determ"),
+    # a worker that loads examples is forked, and CUDA has threads: Python 3.12 and later say so
+    pytest.mark.filterwarnings(
+        "ignore:.*use of fork\\(\\) may lead to deadlocks:DeprecationWarning"
+    ),
 ]
 CUDA = torch.device("cuda")
 STACKS = {
