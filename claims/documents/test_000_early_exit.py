@@ -102,11 +102,6 @@ def test_compute_saved(document, saved, model):
     assert document(saved).agrees_with(1 - printed(RANKING[model][1]))
 
 
-@claim("One layer of three", source="000, Architecture Choice", documented="33.3%")
-def test_compute_of_one_layer(document):
-    assert document("33.3%").agrees_with(exact(1) / 3)
-
-
 @claim(
     "Compute follows from the share of tokens that exit after layer 1 of 3",
     source="000, docs/experiments",
