@@ -290,13 +290,15 @@ def _fault_of_end(arm: Arm, values: Values) -> str:
     epochs: dict[int, set[int]] = {}
     """The indices that fit all metrics so far, by the length of their histories."""
     for name, final in values.get("measures", {}).items():
-        if series := values["history"].get(name):
-            fit = {index for index, each in enumerate(series) if each == final}
-            fit &= epochs.get(len(series), fit) if arm.stops_early else {len(series) - 1}
-            epochs[len(series)] = fit
-            if not fit:
-                which = "one of its epochs" if arm.stops_early else "its last epoch"
-                return f"a final {name} that is not of {which}"
+        series = values["history"].get(name, [])
+        if not series and arm.steps == 0:  # what is only computed has no epochs
+            continue
+        fit = {index for index, each in enumerate(series) if each == final}
+        fit &= epochs.get(len(series), fit) if arm.stops_early else {len(series) - 1}
+        epochs[len(series)] = fit
+        if not fit:
+            which = "one of its epochs" if arm.stops_early else "its last epoch"
+            return f"a final {name} that is not of {which}"
     return ""
 
 

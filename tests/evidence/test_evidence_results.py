@@ -63,6 +63,7 @@ def test_a_result_that_its_arm_cannot_have_does_not_count(tmp_path):
         ({"history": {"loss": [0.5] * 2}}, "2 values of loss over its epochs, where 3 are known"),
         ({"history": {"slope": [0.1] * 3}}, "3 values of slope over its epochs, where 2 are"),
         ({"measures": {"slope": 0.1}}, "a final slope that is not of its last epoch"),
+        ({"history": {"loss": [0.5] * 3}}, "a final slope that is not of its last epoch"),
     ):
         results = results_of(file_of(tmp_path, CODE, line(values=VALUES | wrong)))
         assert results.get(RUN) is None
@@ -193,9 +194,10 @@ def test_a_file_says_which_of_its_seeds_repeat_another(tmp_path, results):
 def test_what_no_seed_changes_may_repeat(tmp_path, monkeypatch):
     alike = VALUES | {"history": {"slope": [0.1, 0.25]}}
     lines = [line(run, values=alike) for run in SEEDS]
-    without = [line(run, values=VALUES | {"history": {}}) for run in SEEDS]
+    without = [line(run, values=VALUES | {"history": {}, "steps": 0}) for run in SEEDS]
     for packed, exact, repeats in ((lines, False, 2), (lines, True, 0), (without, False, 0)):
         monkeypatch.setattr(Slope, "metrics", {"slope": Metric("identity", exact=exact)})
+        monkeypatch.setattr(Slope, "steps", 0 if packed is without else 30)
         results = results_of(file_of(tmp_path, CODE, *packed))
         assert all(map(results.get, SEEDS))
         assert len(results.repeats()) == repeats
