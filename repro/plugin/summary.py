@@ -210,7 +210,7 @@ def _in_error(claim: ClaimLine, report: pytest.TestReport, profile: str) -> Clai
         verdict=ERROR,
         p=None,
         accepted=None,
-        text=report.longreprtext,
+        text=f"{claim.measured}\n{claim.details}".rstrip(),
         file=file,
         line=line or 0,
         command=shlex.join(["pytest", report.nodeid]),
