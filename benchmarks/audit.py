@@ -21,6 +21,7 @@ import copy
 import os
 import random
 import statistics
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
@@ -163,7 +164,7 @@ def found_in(
         forged = set(forger.draw.sample(frame.drawable, count))
         drawn = random.Random(-number - 1).sample(frame.drawable, DRAWS)
         found += any(
-            is_recognised(frame, run, forge(forger, run), true[run])
+            compared(frame, run, forge(forger, run), true[run]) is Repetition.WRONG
             for run in drawn
             if run in forged
         )
@@ -174,34 +175,34 @@ def true_values(frame: Frame) -> dict[Run, Values]:
     return {run: record.result.values for run, record in frame.records.items()}
 
 
-def is_recognised(
+def compared(
     frame: Frame, run: Run, packed: Values, here: Values, *, machine: str | None = None
-) -> bool:
-    """Tell whether a packed result is said to be wrong; training the run gives `here`."""
+) -> Repetition:
+    """Return what is said of a packed result; training the run gives `here`."""
     record = frame.records[run]
     made = dict(record.result.provenance)
     made["machine"] = machine or made["machine"]
     record = Record({**record.line, "values": packed, "provenance": made})
     forged = replace(frame, records={**frame.records, run: record})
-    return compare(forged, run, here)[0] is Repetition.WRONG
+    return compare(forged, run, here)[0]
 
 
 def by_comparison(frame: Frame, count: int, seconds: float) -> None:
     """Print how often drawn runs of another machine are recognised, and suspected."""
-    recognised = {way: [0, 0] for way in ("true", *WAYS)}
+    found = {way: Counter[Repetition]() for way in ("true", *WAYS)}
     for run, here, others in trained_thrice(frame, count, seconds):
         for packed in others:
             forger = Forger({**true_values(frame), run: packed}, random.Random(run.seed))
-            for way, counts in recognised.items():
+            for way, counts in found.items():
                 forged = packed if way == "true" else WAYS[way](forger, run)
-                is_wrong = is_recognised(frame, run, forged, here, machine="another")
-                counts[0] += is_wrong
-                counts[1] += 1
-                if is_wrong != (way != "true"):
-                    print(f"  {way}: {run.arm.label}, seed {run.seed}")
-    print("drawn runs of another machine that are said to have another result:")
-    for way, (wrong, every) in recognised.items():
-        print(f"  {way:38}{wrong:>4} of {every}")
+                said = compared(frame, run, forged, here, machine="another")
+                counts[said] += 1
+                if (said is Repetition.WRONG) != (way != "true"):
+                    print(f"  {way}: {run.arm.label}, seed {run.seed}: {said}")
+    print(f"drawn runs of another machine that have {Repetition.WRONG}, or parted:")
+    for way, counts in found.items():
+        wrong, parted = counts[Repetition.WRONG], counts[Repetition.PARTED]
+        print(f"  {way:38}{wrong:>4} and {parted} of {counts.total()}")
 
 
 def trained_thrice(

@@ -1,10 +1,13 @@
 """Trains a random sample of packed runs again, and compares the results with the packed ones.
 
 Another processor adds in another order, which changes the last digits. Training makes this
-difference grow from epoch to epoch, in some runs until it is as large as between seeds. But an
-edited result, or the result of another run, differs from the start. So at each epoch two results
-may differ by `GROWTH` times as much as at earlier epochs, and always by `HARMLESS`. The unit is the
-spread between the seeds of an arm, since verdicts depend on it.
+difference grow from epoch to epoch, in some runs until it is as large as between seeds. But the
+result of another run differs from the start. So at each epoch two results may differ by `GROWTH`
+times as much as at earlier epochs, and always by `HARMLESS`. The unit is the spread between the
+seeds of an arm, since verdicts depend on it.
+
+Where training is unstable, they may part within one epoch, and then stay apart. Such a run is
+neither wrong nor checked. An edited epoch is wrong, since the next ones are alike again.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ import time
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 import numpy as np
@@ -42,10 +45,13 @@ UNKNOWN_SECONDS = 1.0
 """The assumed time of a run without a recorded time."""
 
 GROWTH = 10_000.0
-"""The largest allowed growth per epoch: three times the largest that was observed."""
+"""The largest allowed growth per epoch; where training is unstable, more was observed."""
 
 HARMLESS = 0.1
 """A difference that is always allowed, in spreads between seeds."""
+
+LASTING = 0.01
+"""The least difference at each later epoch of two results that have parted."""
 
 FEWEST_SEEDS = 3
 
@@ -109,6 +115,7 @@ class Repetition(StrEnum):
 
     SAME = "the same bits"
     ROUNDED = "the same but for rounding"
+    PARTED = "the same until training parted"
     WRONG = "another result"
     NOT_TRAINED = "could not be trained again"
 
@@ -125,7 +132,7 @@ class Checked:
 
     @property
     def is_clean(self) -> bool:
-        return self.finding in (Repetition.SAME, Repetition.ROUNDED)
+        return self.finding in (Repetition.SAME, Repetition.ROUNDED, Repetition.PARTED)
 
 
 @dataclass
@@ -231,7 +238,9 @@ def compare(frame: Frame, run: Run, here: Values) -> tuple[Repetition, str]:
     if is_of_this_machine(run, record, frame.device):
         why = "the same kind of machine and versions trained it, so the bits should be the same"
         return Repetition.WRONG, f"{found}; {why}"
-    return Repetition.ROUNDED if found.is_rounding else Repetition.WRONG, str(found)
+    if found.is_rounding:
+        return Repetition.ROUNDED, str(found)
+    return Repetition.PARTED if found.lasts else Repetition.WRONG, str(found)
 
 
 def is_of_this_machine(run: Run, record: Record, device: str) -> bool:
@@ -249,6 +258,8 @@ class Difference:
     found: float
     """In spreads between seeds."""
     allowed: float
+    lasts: bool = False
+    """True where the results differ at each later epoch, and there are some."""
 
     @property
     def is_rounding(self) -> bool:
@@ -276,6 +287,7 @@ def difference(
     ours, theirs = _numbers(arm, one), _numbers(arm, other)
     of_seeds = [_numbers(arm, values) for values in seeds]
     found, before = [], 0.0
+    largest: dict[float, float] = {}
     for epoch in sorted({epoch for epoch, _ in ours}):
         allowed = max(HARMLESS, GROWTH * before)
         for place in (each for each in ours if each[0] == epoch and each in theirs):
@@ -283,7 +295,14 @@ def difference(
             distance = _distance(ours[place], theirs[place], known)
             found.append(Difference(place, distance, allowed))
             before = max(before, distance)
-    return max(found, key=lambda each: each.found / each.allowed, default=None)
+            largest[epoch] = max(distance, largest.get(epoch, 0.0))
+    worst = max(found, key=lambda each: each.found / each.allowed, default=None)
+    if worst is None:
+        return None
+    first = min((each.place[0] for each in found if not each.is_rounding), default=math.inf)
+    later = [distance for epoch, distance in largest.items() if first < epoch < math.inf]
+    is_apart = bool(later) and min(later) > LASTING and first > min(largest)
+    return replace(worst, lasts=is_apart)
 
 
 def _distance(one: Array, other: Array, seeds: Sequence[Array]) -> float:
@@ -361,6 +380,12 @@ def audit_lines(frame: Frame, checked: Sequence[Checked], *, seed: int) -> Itera
             f"runs from another kind of machine, or other versions, may differ by {HARMLESS:g} of"
             f" the spread between seeds, or by {GROWTH:,.0f} times as much as an epoch before"
         )
+    if parted := counts[Repetition.PARTED]:
+        yield (
+            f"{parted} of them differ from some epoch on, as unstable training does: these count as"
+            " not drawn, and the same kind of machine with the same versions would tell"
+        )
+    draws -= parted
     if all(each.is_clean for each in checked):
         if (fewest := fewest_found(total=total, draws=draws)) is None:
             yield "so few runs say nothing about the others"

@@ -218,6 +218,33 @@ def test_rounding_grows_from_epoch_to_epoch_and_does_not_jump():
     assert (found.place, found.is_rounding) == ((2, "slope"), False)
 
 
+APART = [
+    ((2.0, 2.8, 2.5), True),
+    ((2.0, 2.8, 2.0), False),  # alike again: one epoch was edited
+    ((2.8, 2.8, 2.8), False),  # another run from the start
+    ((2.0, 2.0, 2.8), False),  # nothing comes after it
+]
+
+
+@pytest.mark.parametrize(("losses", "lasts"), APART)
+def test_results_that_part_and_stay_apart_are_neither_wrong_nor_checked(frame, losses, lasts):
+    whole = {run: values(run.seed, (run.seed,) * 3, [run.seed] * 2) for run in SEEDS}
+    found = frame(*(of_today(run, values=each) for run, each in whole.items()))
+    here = {**whole[SEEDS[1]], "history": {**whole[SEEDS[1]]["history"], "loss": list(losses)}}
+    finding = Repetition.PARTED if lasts else Repetition.WRONG
+    assert compare(found, SEEDS[1], here)[0] is finding
+
+
+def test_runs_that_have_parted_count_as_not_drawn(frame):
+    found = frame(*map(of_today, SEEDS))
+    checked = [Checked(run, Repetition.SAME) for run in SEEDS]
+    checked[0] = replace(checked[0], finding=Repetition.PARTED)
+    lines = "\n".join(audit_lines(found, checked, seed=5))
+    assert "2 the same bits, 1 the same until training parted" in lines
+    assert "1 of them differ from some epoch on" in lines
+    assert "so fewer than 2 of the 3 runs (66.7%) are wrong" in lines
+
+
 def test_a_run_that_fails_says_why():
     for engines in ({RUN: "loop"}, {RUN: None}, {}):  # a file may not say which one it was
         with pytest.raises(NotTrained, match="seed 1, failed to train"):
