@@ -21,7 +21,6 @@ COMMANDS = {
     "evidence": "repro.plugin.evidence_command:add_to",
     "new": "repro.new.command:add_to",
     "rekey": "repro.plugin.rekey_command:add_to",
-    "run": "repro.plugin.claim_commands:add_run",
     "store": "repro.plugin.store_command:add_to",
     "table": "repro.plugin.claim_commands:add_table",
 }

@@ -41,11 +41,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
         " now.",
         "rekey results.jsonl.gz",
     ),
-    "run": (
-        "Train one run of each arm of a claim in this process. Its output is shown, and"
-        " breakpoint() works. Nothing is stored. The exit code is 1 if a run fails.",
-        "run claims/test_depth_ladder.py -k bp_climbs --seed 1",
-    ),
     "store": (
         "Show the size and the age of the store, and its runs by arm and code.",
         "store",

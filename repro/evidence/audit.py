@@ -71,15 +71,12 @@ class NotTrained(Exception):
 class Again(Files):
     """Trains single runs, after the runs that they start from.
 
-    `engines` has the engine of runs; others get the one that a session would train them with. With
-    `shows` the output goes to the terminal, and a debugger can stop training.
+    `engines` has the engine of runs; others get the one that a session would train them with.
     """
 
-    def __init__(
-        self, engines: Mapping[Run, str | None], *, device: str, shows: bool = False
-    ) -> None:
+    def __init__(self, engines: Mapping[Run, str | None], *, device: str) -> None:
         super().__init__()
-        self._engines, self._device, self._shows = engines, device, shows
+        self._engines, self._device = engines, device
         self._weights: dict[Run, bytes | None] = {}
 
     def values(self, run: Run) -> Values:
@@ -91,11 +88,9 @@ class Again(Files):
         if start is not None and start not in self._weights:
             self.values(start)
         engine = self._engines.get(run) or engine_of(run.arm, device=self._device)
-        for event in train_batch(
-            [run], engine=engine, device=self._device, files=self, shows=self._shows
-        ):
+        for event in train_batch([run], engine=engine, device=self._device, files=self):
             if isinstance(event, Failed):
-                raise NotTrained(f"{event.why}\n{event.details}" if self._shows else event.why)
+                raise NotTrained(event.why)
             if isinstance(event, Trained):
                 if run.arm.keeps_weights:
                     self._weights[run] = event.weights

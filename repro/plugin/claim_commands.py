@@ -1,7 +1,4 @@
-"""Commands that read claims: `run` trains a run of each arm, `table` writes the runs behind claims.
-
-Neither writes into a store or a ledger.
-"""
+"""The command `table`: writes the runs behind claims; a store and a ledger stay as they are."""
 
 from __future__ import annotations
 
@@ -10,54 +7,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from repro.arm import Run
 from repro.evidence import EvidenceError
-from repro.evidence.audit import Again, NotTrained
 from repro.evidence.results import EvidenceResults
 from repro.files import explained
-from repro.plugin.reading import add_claims, collected, named_device
+from repro.plugin.reading import add_claims, collected
 from repro.recorded.results import RecordedRuns
-from repro.recorded.source import RecordedArm
 from repro.report.runs import StoredRuns, UsedRuns, columns_of, rows_of
 from repro.report.write import write_table
-from repro.runs.identity import name_of
-from repro.text import shown
-
-
-def add_run(commands: Any) -> None:
-    """Add `run` to the commands of a parser.
-
-    >>> add_run(argparse.ArgumentParser().add_subparsers())
-    """
-    parser = commands.add_parser("run", help="train one run of each arm of a claim, to be seen")
-    add_claims(parser)
-    parser.add_argument("--seed", type=int, help="the seed (default: the first of each arm)")
-    parser.add_argument("--profile", help="ci (default) or paper")
-    parser.add_argument("--device", default="auto", help="auto (default), cpu, cuda or mps")
-    parser.set_defaults(run=_run)
-
-
-def _run(chosen: argparse.Namespace) -> int:
-    """Train a run of each arm; the exit code is 1 where one failed."""
-    device, session = named_device(chosen), collected(chosen, "profile")
-    arms = dict.fromkeys(arm for item in session.trained for arm in session.read_ahead(item).arms)
-    runs = [
-        Run(arm, arm.seeds(1)[0] if chosen.seed is None else chosen.seed)
-        for arm in arms
-        if not isinstance(arm, RecordedArm)
-    ]
-    if not runs:
-        raise EvidenceError("Nothing to train: these claims have no arms that train.")
-    again, has_failed = Again({}, device=device, shows=True), False
-    for run in runs:
-        print(shown(name_of(run)), flush=True)
-        try:
-            for name, value in again.values(run).get("measures", {}).items():
-                print(shown(f"  {name} {value}"), flush=True)
-        except NotTrained as error:
-            has_failed = True
-            print(error, flush=True)
-    return int(has_failed)
 
 
 def add_table(commands: Any) -> None:

@@ -209,7 +209,7 @@ def test_options_that_there_are_not_are_refused():
             main(["evidence", *arguments])
 
 
-@pytest.mark.parametrize("command", [["run"], ["evidence", "audit", "packed"], ["rekey"]])
+@pytest.mark.parametrize("command", [["evidence", "audit", "packed"], ["rekey"]])
 def test_a_device_that_there_is_not_is_refused_in_a_sentence(command, capsys):
     assert main([*command, "--device", "abacus"]) == 1
     assert capsys.readouterr().err.startswith("There is no device 'abacus'; choose one of")
