@@ -6,10 +6,11 @@
 
 The calibration of the judge draws normal values. This takes the seeds of the stored runs instead,
 by study and metric, and only reads the store. It looks at pairs of arms that differ in one setting.
-Their differences, seed by seed, are centred and get random signs, so that nothing is there to be
-found. Its table has how often, in per cent, the judge says `reproduced` at its looks (0.5 are
-allowed), and in brackets what it says of normal values in the same numbers, since a handful of
-residuals is not a sample of anything.
+Their differences, seed by seed, are centred, so that nothing is there to be found, and seeds are
+drawn from them with replacement. Its table has how often, in per cent, the judge settles such
+claims at its looks, on the mean of both sides (0.5 are allowed). In brackets stands what it does
+with normal values in the same numbers that are treated in the same way: seeds that are drawn twice
+make a test err more often, so only the ratio of the two says something.
 
 Arms share seeds, and pairs share arms: the rows are not independent, and a row of few arms says
 little. Arms with a value that has no place on the scale of its metric are left out.
@@ -167,26 +168,24 @@ def differences(group: Group, rng: np.random.Generator) -> list[Array]:
     return found
 
 
-def reproduced(samples: Array, looks: tuple[int, ...]) -> float:
-    """Return the share that is reproduced of samples [seeds, samples]."""
+def settled(samples: Array, looks: tuple[int, ...]) -> float:
+    """Return the share of samples [seeds, samples] that is settled, on the mean of both sides."""
     design, claims = Design(looks=looks), samples.shape[1]
     found, left = np.zeros(claims, dtype=bool), np.full(claims, True)
     for seeds in looks:
         look = Look(design, [weigh([samples[:seeds]])])
-        found |= left & look.reproduced
+        found |= left & (look.reproduced | look.refuted)
         left &= ~(look.reproduced | look.refuted | look.is_hopeless)
-    return float(found.mean())
+    return float(found.mean()) / 2
 
 
-def flipped(residuals: list[Array], draws: int, rng: np.random.Generator) -> float:
-    """Return how often residuals with random signs are taken for an effect."""
+def resampled(residuals: list[Array], draws: int, rng: np.random.Generator) -> float:
+    """Return how often seeds that are drawn from residuals are taken for an effect, a side."""
     shares = []
     for each in residuals:
         looks = tuple(look for look in LOOKS if look <= len(each))
-        shape = len(each), max(500, draws // len(residuals))
-        order = rng.random(shape).argsort(axis=0)[: looks[-1]]
-        signs = rng.choice([-1.0, 1.0], order.shape)
-        shares.append(reproduced(each[order] * signs, looks))
+        drawn = rng.integers(0, len(each), (looks[-1], max(500, draws // len(residuals))))
+        shares.append(settled(each[drawn], looks))
     return float(np.mean(shares))
 
 
@@ -207,14 +206,14 @@ class Row:
     group: Group
     pairs: int
     rates: list[float | None]
-    """The share that is reproduced, of residuals with random signs and of normal values."""
+    """The share that is settled, a side, of resampled residuals and of normal values."""
 
     def __str__(self) -> str:
         group = self.group
-        flip, normal = ("-" if rate is None else f"{100 * rate:.2f}" for rate in self.rates)
+        shown, normal = ("-" if rate is None else f"{100 * rate:.2f}" for rate in self.rates)
         return (
             f"{group.study:<18}{group.metric[:28]:<29}{group.kind.scale:<9}"
-            f"{len(group.varying()):>5}{self.pairs:>6}  {flip:>5} {f'({normal})':>7}"
+            f"{len(group.varying()):>5}{self.pairs:>6}  {shown:>5} {f'({normal})':>7}"
         )
 
 
@@ -223,7 +222,7 @@ def row(group: Group, draws: int, rng: np.random.Generator) -> Row:
     residuals = differences(group, rng)
     rates: list[float | None] = [None] * 2
     if len(residuals) >= FEWEST_PAIRS:
-        rates = [flipped(each, draws, rng) for each in (residuals, normal_like(residuals, rng))]
+        rates = [resampled(each, draws, rng) for each in (residuals, normal_like(residuals, rng))]
     return Row(group, len(residuals), rates)
 
 
@@ -233,11 +232,14 @@ def together(rows: list[Row]) -> str:
     pairs = [each.pairs for each in known]
     if not known:
         return f"no metric has {FEWEST_PAIRS} pairs of arms that differ in one setting"
-    flip, normal = (
-        f"{100 * float(np.average(rates, weights=pairs)):.2f}"
+    shown, normal = (
+        100 * float(np.average(rates, weights=pairs))
         for rates in zip(*(each.rates for each in known), strict=True)
     )
-    return f"over {sum(pairs)} pairs: flipped {flip} (normal values {normal})"
+    return (
+        f"over {sum(pairs)} pairs: resampled {shown:.2f} (normal values {normal:.2f}), as if"
+        f" {0.5 * shown / normal:.2f} where 0.5 are allowed"
+    )
 
 
 def main() -> None:
@@ -250,7 +252,7 @@ def main() -> None:
     found = groups(options.store, arm_types(options.arms))
     if not found:
         raise SystemExit(f"{options.store} has no arm with {FEWEST} seeds that differ")
-    print(f"{'study':<18}{'metric':<29}{'scale':<9}{'arms':>5}{'pairs':>6}  {'flipped':>13}")
+    print(f"{'study':<18}{'metric':<29}{'scale':<9}{'arms':>5}{'pairs':>6}  {'resampled':>13}")
     rows = []
     for group in found:
         rows.append(row(group, 20_000 if options.quick else 200_000, rng))
