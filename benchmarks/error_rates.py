@@ -357,6 +357,12 @@ def _collapsing(rng: np.random.Generator) -> list[Array]:
     ]
 
 
+def _two_states(rng: np.random.Generator) -> list[Array]:
+    """An arm that ends ten deviations higher in a third of its seeds, and one of the same mean."""
+    higher = 10.0 * (rng.random(SEEDS) < 1 / 3)
+    return [higher + rng.standard_normal(SEEDS), 10 / 3 + rng.standard_normal(SEEDS)]
+
+
 def _nulls(rng: np.random.Generator, *, lognormal: bool = False) -> list[Array]:
     """Six arms whose means are equal."""
     draws = rng.lognormal(size=(6, SEEDS)) if lognormal else rng.standard_normal((6, SEEDS))
@@ -417,6 +423,7 @@ EDGES = {
     "... better in half of the runs": Edge(
         _collapsing, lambda a: a[0].exceeds(a[1], in_at_least=0.5), True
     ),
+    "a > b, a third in another state": Edge(_two_states, lambda a: a[0] > a[1], None),
     "half of the runs": Edge(_half, lambda a: a[0].exceeds(a[1], in_at_least=0.5), None),
     "(a > b) & (c > d) & (e > f)": Edge(_nulls, _and, None),
     "... lognormal": Edge(partial(_nulls, lognormal=True), _and, None),

@@ -137,7 +137,13 @@ class Arm:
     data: str
     """The name of the data set."""
 
-    if TYPE_CHECKING:  # a field of each subclass that repro trains
+    if TYPE_CHECKING:  # not part of the code that a run reaches, since subclasses define them
+        deterministic: ClassVar[bool] = False
+        """True where no seed can change a run, such as that of a baseline in closed form.
+
+        Runs of other arms that are the same on every seed are no sample: perhaps the seed does not
+        reach the training.
+        """
 
         @property
         def recipe(self) -> Recipe:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,6 +16,7 @@ from scipy.special import stdtrit  # type: ignore[import-untyped]
 
 from repro.judge.effect import Effect
 from repro.judge.evidence import ALL_THERE_ARE, ROUNDING, Drawn, Evidence, weigh
+from repro.judge.sample import Runs
 from repro.judge.scale import Array, Scale, ScaleError
 
 
@@ -40,8 +41,8 @@ class Side:
 
     None for an arm whose seeds are paired with the same seeds of all other such arms.
     """
-    repeats: Callable[[int], bool] | None = None
-    """Tells whether the first `n` runs are equal in all recorded data: then they are one run."""
+    runs: Callable[[int], Runs] | None = None
+    """The first `n` runs with all their values, to tell which of them repeat others."""
     origin: Any = None
     """The arm and the metric, if known; two sides with the same origin are not compared."""
 
@@ -127,18 +128,63 @@ class Contrast:
 
     @property
     def label(self) -> str:
+        sign = "-" if self.times is None else "/"
         if self.is_gain:
             high, low, other_high, other_low = (side.label for side in self.sides)
-            return f"({high} - {low}) - ({other_high} - {other_low})"
-        sign = "-" if self.bound.times is None else "/"
+            return f"({high} {sign} {low}) {sign} ({other_high} {sign} {other_low})"
         return f"{self.sides[0].label} {sign} {self.sides[1].label}"
+
+    @cached_property
+    def times(self) -> float | None:
+        """The bound of a ratio; None where effects are differences.
+
+        On the log scale two arms are compared by their ratio, and two gains by the ratio of both.
+        """
+        is_by_logs = self.scale.name == "log" and not any(side.is_fixed for side in self.sides)
+        return 1.0 if is_by_logs and self.bound == UNSHIFTED else self.bound.times
 
     @property
     def unit(self) -> str:
         """The natural unit; for a difference of gains, the metric on its scale."""
-        if self.is_gain and self.scale.name != "identity":
-            return f"{self.scale.name} of {self.metric}"
-        return self.metric if self.bound.times is None else "ratio"
+        if self.times is not None:
+            return "ratio"
+        is_scaled = self.is_gain and self.scale.name != "identity"
+        return f"{self.scale.name} of {self.metric}" if is_scaled else self.metric
+
+    def sampled(self, readings: Readings) -> Sampled:
+        """Leave out runs that repeat others, and the runs that are paired with them.
+
+        Sides of which every run is the same, as their arms declare, become exact.
+        """
+        runs = {
+            side: side.runs(len(readings[side]))
+            for side in self.sides
+            if side.runs is not None and not side.is_exact
+        }
+        left_out = {side: of_side.left_out for side, of_side in runs.items()}
+        if self.is_paired:
+            left_out = dict.fromkeys(self.sides, frozenset[int]().union(*left_out.values()))
+        kept = {
+            side: [i for i in range(len(readings[side])) if i not in left_out.get(side, ())]
+            for side in self.sides
+        }
+        measured = [side for side in self.sides if not (side.is_fixed or side.is_exact)]
+        are_alike = bool(measured) and all(x in runs and runs[x].are_alike for x in measured)
+        is_sample = not are_alike and all(len(kept[side]) > 1 for side in runs)
+        are_fixed = any(of_side.are_fixed for of_side in runs.values())
+        if not is_sample or not (are_fixed or any(left_out.values())):
+            return Sampled(self, readings, runs, is_sample)
+        sides = {
+            side: replace(
+                side,
+                is_exact=side.is_exact or (side in runs and runs[side].are_fixed),
+                by_example=side.by_example and partial(_answers, side.by_example, kept[side]),
+            )
+            for side in kept
+        }
+        readings = {new: readings[side][kept[side]] for side, new in sides.items()}
+        of_sample = replace(self, sides=tuple(sides[side] for side in self.sides))
+        return Sampled(of_sample, readings, runs)
 
     def weigh(self, readings: Readings) -> Evidence:
         """Test the differences by t; values within rounding of each other count as equal.
@@ -170,7 +216,7 @@ class Contrast:
             **vars(evidence),
             label=self.label,
             unit=self.unit,
-            bound=self.bound.plus if self.bound.times is None else self.bound.times,
+            bound=self.bound.plus if self.times is None else self.times,
             below=self.below,
             plain=self.of_means(readings, estimate),
             scale=self.scale.name,
@@ -203,9 +249,11 @@ class Contrast:
     def on_each_seed(self, readings: Readings) -> tuple[float, ...]:
         """The effect on each seed alone, in the natural unit."""
         if self.is_gain:
-            return tuple(self.differences(readings).tolist())
-        left, right = self._read(readings)
-        each = left - right if self.bound.times is None else left / right
+            differences = self.differences(readings)
+            each = differences if self.times is None else np.exp(differences)
+        else:
+            left, right = self._read(readings)
+            each = left - right if self.times is None else left / right
         return tuple(each.tolist())
 
     def of_means(self, readings: Readings, estimate: float) -> float:
@@ -213,26 +261,28 @@ class Contrast:
         if self.scale.name == "identity":
             return estimate
         means = [float(values.mean()) for values in self._read(readings)]
-        if self.bound.times is not None:
-            return means[0] / means[1]
+        if self.times is not None:
+            return means[0] / means[1] / (means[2] / means[3] if self.is_gain else 1.0)
         effect = means[0] - means[1]
         if self.is_gain:
             effect -= means[2] - means[3]
         return effect if abs(effect) > ROUNDING * max(map(abs, means)) else 0.0
 
     def natural(self, right: Array, *means: float) -> list[float]:
-        """Convert mean differences on the scale into natural units; gains stay on the scale.
+        """Convert mean differences on the scale into natural units.
+
+        Gains become ratios on the log scale, and stay as they are on the others.
 
         Effects start at the mean of the right side on the scale. So an interval of mean differences
         excludes 0 exactly where the converted interval excludes the bound.
         """
         if self.is_gain:
-            return list(means)
+            return list(means if self.times is None else np.exp(means).tolist())
         reference, sign = right.mean(), -1 if self.below else 1
         at_bound = self.scale.back(reference)
         reached = self.scale.back(reference + sign * np.array(means))
-        if self.bound.times is not None:
-            effects = reached / at_bound * self.bound.times
+        if self.times is not None:
+            effects = reached / at_bound * self.times
         else:
             effects = reached - at_bound + self.bound.plus
             effects[np.abs(effects) <= ROUNDING * np.abs(at_bound)] = 0.0
@@ -325,6 +375,23 @@ class Contrast:
 
 
 @dataclass(frozen=True)
+class Sampled:
+    """A term, and the readings of its distinct runs."""
+
+    term: Contrast
+    readings: Readings
+    runs: Mapping[Side, Runs]
+    """All runs behind its sides, without those of exact metrics."""
+    is_sample: bool = True
+    """False where all sides repeat one run, or fewer than two runs of a side are left."""
+
+    @property
+    def is_whole(self) -> bool:
+        """True for a sample of which no run is left out."""
+        return self.is_sample and not any(runs.left_out for runs in self.runs.values())
+
+
+@dataclass(frozen=True)
 class Statement:
     """A sentence that can be judged, and its terms: all of them have to hold.
 
@@ -341,6 +408,11 @@ class Statement:
     def sides(self) -> tuple[Side, ...]:
         """Every side once, in the order of first mention."""
         return tuple(dict.fromkeys([side for term in self.terms for side in term.sides]))
+
+
+def _answers(by_example: Callable[[int], Array], kept: list[int], seeds: int) -> Array:
+    """Return the values of single examples on the first of the seeds that are kept."""
+    return by_example(kept[-1] + 1)[kept[:seeds]]
 
 
 def rounding(left: Array, right: Array) -> Any:

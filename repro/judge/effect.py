@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from dataclasses import dataclass
 from typing import Literal
@@ -17,10 +18,12 @@ class Sample:
     values: tuple[float, ...]
     is_fixed: bool = False
     """True for a number that the claim names."""
+    left_out: frozenset[int] = frozenset()
+    """The places of values whose runs repeat others, so that they do not count."""
 
     @property
     def mean(self) -> float:
-        return statistics.fmean(self.values)
+        return statistics.fmean(x for i, x in enumerate(self.values) if i not in self.left_out)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,9 +31,10 @@ class Effect(Evidence):
     """One comparison and its evidence, at the look that settled the verdict.
 
     `estimate`, `low` and `high` are computed on the scale and given in the natural unit (`unit`),
-    at the typical value of the right side. The interval touches the bound exactly when p touches
-    the boundary, and it holds over all looks together. If looking stopped early because the answer
-    was clear, the estimate is on average too far from the bound.
+    at the typical value of the right side. On the log scale the unit is the ratio of two arms. The
+    interval touches the bound exactly when p touches the boundary, and it holds over all looks
+    together. If looking stopped early because the answer was clear, the estimate is on average too
+    far from the bound.
     """
 
     label: str
@@ -76,7 +80,7 @@ class Effect(Evidence):
 
     @property
     def on_scale(self) -> str:
-        """The scale, if its estimate differs visibly from the plain effect; else empty.
+        """The scale, if the estimate differs visibly from the plain effect; else empty.
 
         A tenth of the interval's half width is the largest difference that is not visible.
         """
@@ -87,9 +91,13 @@ class Effect(Evidence):
 
     @property
     def amount(self) -> str:
-        """The plain effect, and the estimate on its scale with the interval."""
-        ends = (self.low, self.high) if self.has_spread else ()
-        return amount(self.on_scale, *(f"{x:.3g}" for x in (self.plain, self.estimate, *ends)))
+        """The estimate and its interval, with the scale if that is seen in the number."""
+        return self._amount("times" if self.unit == "ratio" else "")
+
+    def _amount(self, unit: str) -> str:
+        ends = (self.low, self.high) if self.has_spread and not math.isnan(self.low) else ()
+        numbers = [digits(x, self.unit) for x in (self.estimate, *ends)]
+        return amount(*numbers, unit=unit, on_scale=self.on_scale)
 
     def __str__(self) -> str:
         """The estimate beside the claim, and how clear it is."""
@@ -99,34 +107,44 @@ class Effect(Evidence):
         if self.fails:
             opposite = "" if self.kind == "run" else " (of the opposite)"
             p = f"p{opposite} {self.p_against:.2g}, boundary {self.boundary_against:.2g}"
+        unit = "times" if self.unit == "ratio" else self.unit.removeprefix(f"{self.on_scale} of ")
         if self.kind == "run":
-            return f"{mark}: {self.label} gives {self.amount}{self._beside(p)}"
+            return f"{mark}: {self.label} gives {self._amount(unit)}{self._beside(p)}"
         claimed = f"claimed {'<' if self.below else '>'} {self.bound:.3g}"
         p = "the same on every seed" if self.is_constant or not self.has_spread else p
-        unit = self.unit.removeprefix(f"{self.on_scale} of ")  # the amount names the scale
-        return f"{mark}: {self.label} = {self.amount} {unit}, {claimed}; {p}"
+        p = "its runs are no sample" if math.isnan(self.low) else p
+        return f"{mark}: {self.label} = {self._amount(unit)}, {claimed}; {p}"
 
     def _beside(self, p: str) -> str:
         """The second half of the sentence about a run, with the documented number."""
         documented = f"documented is {self.bound:g}"
-        unit = "" if self.unit == "ratio" else f" {self.unit}"
+        if math.isnan(self.low):
+            return f"; {documented}; its runs are no sample"
         if not self.has_spread:
             lies = "lies" if self.holds else "does not lie"
-            return f"{unit}, the same on every seed; {documented}, which {lies} {self.width}"
+            return f", the same on every seed; {documented}, which {lies} {self.width}"
         if self.fails:
-            return f"{unit}; {documented}, outside ({p})"
+            return f"; {documented}, outside ({p})"
         shown = "shown" if self.holds else "not shown"
-        return f"{unit}; {documented}, inside, and {shown} to lie {self.width} ({p})"
+        return f"; {documented}, inside, and {shown} to lie {self.width} ({p})"
 
 
-def amount(on_scale: str, plain: str, estimate: str, *ends: str) -> str:
+def digits(value: float, unit: str) -> str:
+    """Return a number in three digits; a ratio a little above 1 has four.
+
+    >>> digits(1.0471, "ratio"), digits(0.9714, "ratio"), digits(1.0471, "accuracy")
+    ('1.047', '0.971', '1.05')
+    """
+    return f"{value:.4g}" if unit == "ratio" and 1 <= value < 2 else f"{value:.3g}"
+
+
+def amount(estimate: str, *ends: str, unit: str = "", on_scale: str = "") -> str:
     """Return an effect with its interval; without `ends` where nothing depends on the seed.
 
-    >>> amount("", "0.0202", "0.0199", "0.01", "0.03")
-    '0.0202 [0.01, 0.03]'
-    >>> amount("log-odds", "-0.0023", "-0.000251", "-0.0033", "0.003")
-    '-0.0023, on log-odds -0.000251 [-0.0033, 0.003]'
+    >>> amount("0.0199", "0.01", "0.03")
+    '0.0199 [0.01, 0.03]'
+    >>> amount("0.43", "0.4", "0.46", unit="times", on_scale="log")
+    '0.43 [0.4, 0.46] times on log'
     """
-    scaled = f", on {on_scale} {estimate}" if on_scale else ""
     interval = f" [{', '.join(ends)}]" if ends else ""
-    return f"{plain}{scaled}{interval}"
+    return f"{estimate}{interval}{unit and f' {unit}'}{on_scale and f' on {on_scale}'}"

@@ -235,11 +235,13 @@ def reference(
 def distances(verdict: Verdict, seeds: int) -> list[Excess]:
     """Return how far past its bound each comparison of a finding is, over the first seeds.
 
-    Empty where a comparison has no distance: a value is not finite, or lies outside the scale. A
-    comparison that no value could fail has the distance 0.
+    Empty where a comparison has no distance: a value is not finite, or lies outside the scale, or
+    the runs are no sample. A comparison that no value could fail has the distance 0.
     """
     readings = _readings(verdict, seeds)
     if not all(np.isfinite(values).all() for values in readings.values()):
+        return []
+    if not all(term.sampled(readings).is_whole for term in verdict.judged.terms):
         return []
     try:
         found = [_distance(term, readings, seeds) for term in verdict.judged.terms]

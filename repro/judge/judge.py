@@ -7,12 +7,16 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from repro.judge.contrast import Contrast, Readings, Side, Statement
+from repro.judge.contrast import Contrast, Readings, Sampled, Side, Statement
 from repro.judge.effect import Effect, Sample
 from repro.judge.evidence import MOST_SEEDS, Evidence, Look, seeds_needed
 from repro.judge.looks import Design, OneLook
+from repro.judge.sample import lower_state
 from repro.judge.scale import Array, ScaleError
 from repro.judge.verdict import Beyond, Findings, Outcome, Verdict
+
+_TOGETHER = 0.9
+"""From this correlation on, paired arms collapse on the same seeds."""
 
 
 @dataclass
@@ -59,12 +63,13 @@ class Judge:
             if reason := _not_finite(readings):
                 return replace(self._open(statement, readings), reason=reason)
             terms = _judged_terms(statement, readings)
-            weighed = [_weighed(term, readings) for term in terms]
+            sampled = [term.sampled(readings) for term in terms]
+            weighed = [_weighed(each) for each in sampled]
             needed = len(terms) - len(statement.implied)
             look = Look(design, weighed[:needed], weighed[needed:])
             if look.reproduced or look.refuted or seeds == design.looks[-1] or look.is_hopeless:
                 break
-        effects = _effects(look, terms, readings)
+        effects = _effects(look, terms, sampled, readings)
         outcome, wanted, beyond, advice = Outcome.REPRODUCED, None, Beyond.NONE, ""
         if not look.reproduced:
             outcome = Outcome.REFUTED if look.refuted else Outcome.INCONCLUSIVE
@@ -75,7 +80,9 @@ class Judge:
             outcome=outcome,
             p=look.p,
             effects=effects,
-            reason=_all_alike(terms, effects, readings),
+            reason=_no_sample(sampled, effects),
+            repeats=_repeats(sampled),
+            states=_states(sampled, effects),
             wanted=wanted,
             beyond=beyond,
             advice=advice,
@@ -84,7 +91,7 @@ class Judge:
     def _open(self, statement: Statement, readings: Readings) -> Verdict:
         """Return the verdict `inconclusive`, for a statement whose evidence is not yet weighed."""
         samples = (
-            Sample(side.label, tuple(values.tolist()), side.is_fixed)
+            Sample(side.label, tuple(values.tolist()), side.is_fixed, _left_out(side, values))
             for side, values in readings.items()
         )
         design = self.design
@@ -134,32 +141,30 @@ def _judged_terms(statement: Statement, readings: Readings) -> list[Contrast]:
     return [*needed, *statement.implied]
 
 
-def _weighed(term: Contrast, readings: Readings) -> Evidence:
-    """Weigh a term; if every side only repeats one run, the term is no evidence.
-
-    The floor of half an example would give such repeated runs a spread.
-    """
-    weighed = term.weigh(readings)
-    for side in term.sides:
-        count = len(readings[side])
-        is_run = not (side.is_fixed or side.is_exact)
-        if is_run and not (side.repeats is not None and count > 1 and side.repeats(count)):
-            return weighed
-    return weighed if term.is_exact else replace(weighed, is_constant=True)
+def _weighed(sampled: Sampled) -> Evidence:
+    """Weigh a term; if its runs are no sample, it is no evidence."""
+    weighed = sampled.term.weigh(sampled.readings)
+    if sampled.is_sample:
+        return weighed
+    return replace(weighed, p_for=1.0, p_against=1.0, is_constant=True)
 
 
-def _effects(look: Look, terms: Sequence[Contrast], readings: Readings) -> tuple[Effect, ...]:
-    """Describe all comparisons of a look."""
+def _effects(
+    look: Look, terms: Sequence[Contrast], sampled: Sequence[Sampled], readings: Readings
+) -> tuple[Effect, ...]:
+    """Describe all comparisons of a look; without a sample there is no interval."""
     place = {side: i for i, side in enumerate(readings)}
     needed, found = len(look.needed), list[Effect]()
-    for term, evidence in zip(terms, look.every, strict=True):
-        effect = term.describe(evidence, readings)
+    for term, each, evidence in zip(terms, sampled, look.every, strict=True):
+        effect = each.term.describe(evidence, each.readings)
         found.append(
             replace(
                 effect,
                 p_for=float(effect.p_for),
                 p_against=float(effect.p_against),
                 is_constant=bool(effect.is_constant),
+                low=effect.low if each.is_sample else np.nan,
+                high=effect.high if each.is_sample else np.nan,
                 sides=tuple(map(place.__getitem__, term.sides)),
                 needed=len(found) < needed,
             )
@@ -167,13 +172,69 @@ def _effects(look: Look, terms: Sequence[Contrast], readings: Readings) -> tuple
     return tuple(found)
 
 
-def _all_alike(terms: Sequence[Contrast], effects: Sequence[Effect], readings: Readings) -> str:
+def _left_out(side: Side, values: Array) -> frozenset[int]:
+    """Return the places of runs that are left out because they repeat others."""
+    if side.runs is None or side.is_exact:
+        return frozenset()
+    return side.runs(len(values)).left_out
+
+
+def _repeats(sampled: Sequence[Sampled]) -> tuple[str, ...]:
+    """Name the runs that repeat others, each arm once."""
+    found: dict[str, None] = {}
+    for each in sampled:
+        varied = [x for x in each.readings.values() if len(set(x.tolist())) > 1]
+        for runs in each.runs.values():
+            if not runs.are_one and (said := runs.said(varied[0] if varied else None)):
+                found.setdefault(said)
+    return tuple(found)
+
+
+def _states(sampled: Sequence[Sampled], effects: Sequence[Effect]) -> tuple[str, ...]:
+    """Name the arms whose runs end in one of two states, where a t test takes them for normal.
+
+    Where paired arms do so on the same seeds, their differences do not.
+    """
+    found: dict[Side, str] = {}
+    for each, effect in zip(sampled, effects, strict=True):
+        is_together = effect.correlation is not None and effect.correlation > _TOGETHER
+        if effect.kind == "share" or effect.is_constant or is_together or not effect.needed:
+            continue
+        scale = each.term.scale
+        for side in each.term.sides:
+            if not (side.is_fixed or side.is_exact or side in found):
+                values = each.readings[side]
+                scaled = scale.of(values, side.label)
+                lower = lower_state(scaled, least=float(scale.half_example(scaled)))
+                found[side] = _in_two_states(side.label, values, lower) if lower else ""
+    return tuple(dict.fromkeys(filter(None, found.values())))
+
+
+def _in_two_states(label: str, values: Array, lower: int) -> str:
+    low, high = np.split(np.sort(values), [lower])
+    return (
+        f"the runs of {label} look as if they end in one of two states, {len(low)} near"
+        f" {low.mean():.3g} and {len(high)} near {high.mean():.3g}: over few seeds a test of means"
+        " then errs more often than its level"
+    )
+
+
+def _no_sample(sampled: Sequence[Sampled], effects: Sequence[Effect]) -> str:
     """Ask why all seeds gave the same value; empty where they did not."""
-    constant = [term for term, effect in zip(terms, effects, strict=True) if effect.is_constant]
+    constant = [each for each, effect in zip(sampled, effects, strict=True) if effect.is_constant]
     if not constant:
         return ""
-    measured = [side for side in constant[0].sides if not side.is_fixed]
-    values = [readings[side] for side in measured]
+    first = constant[0]
+    if one := [runs for runs in first.runs.values() if runs.are_one]:
+        named = " and ".join(dict.fromkeys(runs.label for runs in one))
+        return (
+            f"all {len(one[0])} seeds of {named} gave the same run: does the training use its seed?"
+            " (If no seed can change it, say deterministic = True in the class of the arm.)"
+        )
+    if not first.is_sample and any(runs.left_out for runs in first.runs.values()):
+        return "fewer than two pairs of runs are left"
+    measured = [side for side in first.term.sides if not side.is_fixed]
+    values = [first.readings[side] for side in measured]
     names = " and ".join(dict.fromkeys(side.label for side in measured))
     exact = "(A metric that no seed can change is declared with exact=True.)"
     if len(measured) == 1:

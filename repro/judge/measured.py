@@ -27,8 +27,8 @@ class Measured(NoArithmetic, Side):
 
     `values(n)` returns the values of the first `n` seeds, in the same order for every arm. More
     seeds are asked for only while the statement is undecided; an exception of `values` is not
-    caught. A verdict gives the difference or the ratio of the means. If the metric's scale gives
-    another number, that number follows, as in `on log-odds`.
+    caught. A verdict gives the ratio of two arms on the log scale, and else their difference. It
+    says `on log-odds` or `on log` if the means themselves give another number.
 
     >>> deep, shallow = trials(DEEP, SHALLOW)
     >>> assert deep.accuracy > shallow.accuracy
@@ -167,8 +167,8 @@ class Measured(NoArithmetic, Side):
         >>> print(deep.parameters.is_times(4, shallow.parameters, within_ratio=1.01))
         REPRODUCED: deep is 4 times shallow within a ratio of 1.01 in parameters
           means: deep 4.18e+04, shallow 1.045e+04
-          holds: deep / shallow = 4 ratio, claimed > 3.96; the same on every seed
-          holds: deep / shallow = 4 ratio, claimed < 4.04; the same on every seed
+          holds: deep / shallow = 4 times, claimed > 3.96; the same on every seed
+          holds: deep / shallow = 4 times, claimed < 4.04; the same on every seed
           exact: declared not to depend on the seed; identity scale
         """
         compared = self._times(other, documented)

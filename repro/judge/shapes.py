@@ -22,6 +22,7 @@ import numpy as np
 from repro.judge.contrast import Contrast, Statement
 from repro.judge.judge import Judge
 from repro.judge.measured import Measured, above, amount
+from repro.judge.sample import Runs
 from repro.judge.scale import Array, Scale
 from repro.judge.verdict import Verdict
 
@@ -139,7 +140,7 @@ class Curve:
     scale: Scale = Scale("identity")  # noqa: RUF009 - frozen
     pairing: object = None
     """As in `Side`."""
-    repeats: Callable[[int], bool] | None = None
+    runs: Callable[[int], Runs] | None = None
     """As in `Side`."""
 
     def __getitem__(self, epoch: int) -> Measured:
@@ -276,7 +277,7 @@ class Curve:
             values=lambda seeds: np.array([read(run) for run in self.values(seeds)]),
             scale=self.scale,
             pairing=self.pairing,
-            repeats=self.repeats,
+            runs=self.runs,
         )
 
     def _place(self, epoch: int) -> int:

@@ -94,6 +94,10 @@ class Verdict(NoLogic):
     """The smallest level at which these looks would have given this verdict; 1 if open."""
     reason: str = ""
     """Why the values cannot be judged, such as equal values on every seed; usually empty."""
+    repeats: tuple[str, ...] = ()
+    """Sentences on arms with runs that repeat others."""
+    states: tuple[str, ...] = ()
+    """Sentences on arms whose runs look as if they end in one of two states."""
     advice: str = ""
     """The seeds that would settle an inconclusive statement, in words."""
     wanted: int | None = None
@@ -118,17 +122,22 @@ class Verdict(NoLogic):
 
     @property
     def measured(self) -> str:
-        """The deciding comparison as text for a table; for a ranking, the counts of its pairs."""
+        """The deciding comparison as text for a table; for a ranking, the counts of its pairs.
+
+        Without a sample it is the question why; runs that repeat others are named.
+        """
+        weakest = self.weakest
+        if self.outcome is Outcome.INCONCLUSIVE and self.reason:
+            return "; ".join((self.reason, *self.repeats))
+        if weakest is None:
+            return ""
         if not all(effect.needed for effect in self.effects):
             listed, against = (sum(getattr(e, s) for e in self.effects) for s in ("holds", "fails"))
             pairs = f"{listed} of {len(self.effects)} pairs as listed, {against} against"
-            return f"{pairs}, {self.seeds} seeds"
-        weakest = self.weakest
-        if weakest is None:
-            return ""
+            return "; ".join((f"{pairs}, {self.seeds} seeds", *self.repeats))
         shown = f"{weakest.label} = {weakest.amount}"
         is_exact = not (weakest.has_spread or weakest.is_constant)  # one run is enough
-        return shown if is_exact else f"{shown}, {weakest.counted}"
+        return shown if is_exact else "; ".join((f"{shown}, {weakest.counted}", *self.repeats))
 
     def __bool__(self) -> bool:
         self.judge.findings.asserted.append(self)
@@ -163,7 +172,7 @@ class Verdict(NoLogic):
             lines.append(f"and {len(rest)} more comparisons, of which {held} hold")
         if self.effects:
             lines += [self._budget(), *self._quality()]
-        lines += [line for line in (self.reason, self.advice) if line]
+        lines += [x for x in (self.reason, *self.repeats, *self.states, self.advice) if x]
         return "\n".join((title, *map(wrap, lines)))
 
     def _budget(self) -> str:
@@ -172,6 +181,8 @@ class Verdict(NoLogic):
             return f"exact: declared not to depend on the seed; {self.scale} scale"
         if not any(effect.has_spread for effect in self.effects):
             return f"{self.seeds} seeds, all the same; {self.scale} scale"
+        if all(effect.is_constant for effect in self.effects):
+            return f"{self.seeds} seeds, which are no sample; {self.scale} scale"
         looks = f"looks at {', '.join(map(str, self.looks))}" if self.looks else "one look"
         counted = {effect.counted: effect for effect in self.effects}
         seeds = next(iter(counted)) if len(counted) == 1 else f"{self.seeds} seeds"

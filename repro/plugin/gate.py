@@ -106,10 +106,11 @@ class Gate:
         self._attach(item, report, record, gathered)
         if entry is not None and (pairs := level_pairs(entry, record)):
             report.user_properties.append((LEVELS, json.dumps(pairs)))
+        further = [self._further(each, gathered) for each in compared.with_ledger]
+        repeats = [line for each in gathered.findings for line in getattr(each, "repeats", ())]
         return [
-            f"{record.claim} {line}"
-            for each in compared.with_ledger
-            if (line := self._further(each, gathered))
+            *(f"{record.claim} {line}" for line in further if line),
+            *(f"{record.claim}: {line}" for line in repeats),
         ]
 
     def _further(self, each: LedgerComparison, gathered: Gathered) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Generic, NoReturn, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from repro.arm import Arm, Metric, Values
-from repro.judge import Curve, Judge, Ladder, Measured, Scale
+from repro.judge import Curve, Judge, Ladder, Measured, Runs, Scale
 
 T = TypeVar("T")
 
@@ -28,6 +29,10 @@ class TrialsOfClaim(Protocol):
         """Return the values of an arm's first seeds."""
         ...
 
+    def runs(self, arm: Arm, count: int) -> Runs:
+        """Return an arm's first seeds with all values that a seed can change."""
+        ...
+
     def note_metric(self, arm: Arm, *, exact: bool) -> None:
         """Note that a metric of an arm is asked for."""
         ...
@@ -44,22 +49,22 @@ class Trial:
     """
 
     def __init__(self, arm: Arm, trials: TrialsOfClaim) -> None:
-        self.arm, self.trials = arm, trials
+        self._arm, self._trials = arm, trials
 
     def __getattr__(self, name: str) -> Any:
-        metric = _metric(name, self.arm, {})
-        self.trials.metrics.append(name)
-        if metric.listed:
-            return Each(lambda index: self.measured(name, metric, index))
-        return self.measured(name, metric)
+        return self[name]
 
     def __getitem__(self, name: str) -> Any:
-        return getattr(self, name)
+        metric = _metric(name, self._arm, type(self._arm).metrics)
+        self._trials.metrics.append(name)
+        if metric.listed:
+            return Each(lambda index: self._measured(name, metric, index))
+        return self._measured(name, metric)
 
     def _no_metric(self, other: object) -> NoReturn:
-        first = next(iter(type(self.arm).metrics), "accuracy")
+        first = next(iter(type(self._arm).metrics), "accuracy")
         raise TypeError(
-            f"{self.arm.label} is an arm, and claims compare metrics: write a.{first} > b.{first}."
+            f"{self._arm.label} is an arm, and claims compare metrics: write a.{first} > b.{first}."
         )
 
     __gt__ = __lt__ = __ge__ = __le__ = __sub__ = _no_metric
@@ -72,58 +77,49 @@ class Trial:
         """
         return OverEpochs(self)
 
-    def measured(self, name: str, metric: Metric, index: int | None = None) -> Measured:
+    def _measured(self, name: str, metric: Metric, index: int | None = None) -> Measured:
         """Return a metric over seeds, or one element of a list metric."""
-        trials, is_exact = self.trials, self.arm.is_exact(name, index)
-        trials.note_metric(self.arm, exact=is_exact)
+        arm, trials, is_exact = self._arm, self._trials, self._arm.is_exact(name, index)
+        trials.note_metric(arm, exact=is_exact)
 
         def values(count: int) -> NDArray[np.float64]:
-            runs = trials.values(self.arm, 1 if is_exact else count)
+            runs = trials.values(arm, 1 if is_exact else count)
             return _for_each_seed([self._value(run, name, index) for run in runs], count)
 
         return Measured(
             judge=trials.judge,
-            label=self.label(index),
+            label=self._label(index),
             metric=name.replace("_", " "),
             values=values,
             scale=Scale(metric.scale, count=metric.examples),
             by_example=self._by_example(metric.sampled, is_exact) if metric.sampled else None,
             is_exact=is_exact,
-            pairing=self.arm.pairing,
-            repeats=self.repeats,
-            origin=(self.arm, name, index),
+            pairing=arm.pairing,
+            runs=partial(trials.runs, arm),
+            origin=(arm, name, index),
         )
-
-    def repeats(self, count: int) -> bool:
-        """Return whether the first runs are the same run: equal in all recorded values.
-
-        This happens if the training does not use its seed, or if a file lists one run under several
-        seeds.
-        """
-        first, *others = self.trials.values(self.arm, count)
-        return bool(others) and all(run == first for run in others)
 
     def _by_example(self, name: str, is_exact: bool) -> Callable[[int], NDArray[np.float64]]:
         def values(count: int) -> NDArray[np.float64]:  # [seeds, examples]
-            runs = self.trials.values(self.arm, 1 if is_exact else count)
+            runs = self._trials.values(self._arm, 1 if is_exact else count)
             return _for_each_seed([v["measures"][name] for v in runs if "measures" in v], count)
 
         return values
 
-    def label(self, index: int | None) -> str:
+    def _label(self, index: int | None) -> str:
         """The label of the arm, with the index of a list metric."""
-        return self.arm.label if index is None else f"{self.arm.label} [{index}]"
+        return self._arm.label if index is None else f"{self._arm.label} [{index}]"
 
-    def diverged(self, values: Values) -> bool:
+    def _diverged(self, values: Values) -> bool:
         """Return whether a run diverged, and remark on it; such a run has no values."""
         if "diverged_at" in values:
-            self.trials.diverged.append(
-                f"{self.arm.label} diverged at step {values['diverged_at']}"
+            self._trials.diverged.append(
+                f"{self._arm.label} diverged at step {values['diverged_at']}"
             )
         return "diverged_at" in values
 
     def _value(self, values: Values, name: str, index: int | None) -> float:
-        if self.diverged(values):
+        if self._diverged(values):
             return float("nan")
         measured = values["measures"].get(name)
         if measured is None:  # a measure may have no value in some runs
@@ -140,43 +136,43 @@ class OverEpochs:
     """
 
     def __init__(self, trial: Trial) -> None:
-        self._trial = trial
+        self._trial, self._arm, self._trials = trial, trial._arm, trial._trials
 
     def __getattr__(self, name: str) -> Any:
-        metric = _metric(name, self._trial.arm, TRAINING)
-        self._trial.trials.metrics.append(name)
-        self._trial.trials.note_metric(self._trial.arm, exact=False)
+        return self[name]
+
+    def __getitem__(self, name: str) -> Any:
+        metric = _metric(name, self._arm, TRAINING | type(self._arm).metrics)
+        self._trials.metrics.append(name)
+        self._trials.note_metric(self._arm, exact=False)
         if metric.listed:
             return Each(lambda index: self._curve(name, metric, index))
         return self._curve(name, metric)
 
-    def __getitem__(self, name: str) -> Any:
-        return getattr(self, name)
-
     def _curve(self, name: str, metric: Metric, index: int | None = None) -> Curve:
-        trial = self._trial
+        trial, arm, trials = self._trial, self._arm, self._trials
 
         def run(values: Values) -> NDArray[np.float64]:
-            if trial.diverged(values):
+            if trial._diverged(values):
                 return np.array([np.nan])
             history = values["history"].get(name)
             if history is None:
                 raise AttributeError(
-                    f"{trial.arm.label} has no {name} over epochs: its study does not tell it"
+                    f"{arm.label} has no {name} over epochs: its study does not tell it"
                     " after each epoch, as run.epoch(…) does."
                 )
             of_index = history if index is None else [entry[index] for entry in history]
             return np.array(of_index, dtype=np.float64)
 
         return Curve(
-            judge=trial.trials.judge,
-            label=trial.label(index),
-            metric="training loss" if name in TRAINING else name.replace("_", " "),
-            epochs=trial.arm.epochs_of(name),
-            values=lambda count: [run(v) for v in trial.trials.values(trial.arm, count)],
+            judge=trials.judge,
+            label=trial._label(index),
+            metric="training loss" if metric is TRAINING.get(name) else name.replace("_", " "),
+            epochs=arm.epochs_of(name),
+            values=lambda count: [run(v) for v in trials.values(arm, count)],
             scale=Scale(metric.scale, count=metric.examples),
-            pairing=trial.arm.pairing,
-            repeats=trial.repeats,
+            pairing=arm.pairing,
+            runs=partial(trials.runs, arm),
         )
 
 
@@ -185,8 +181,7 @@ def _for_each_seed(values: list[Any], count: int) -> NDArray[np.float64]:
     return np.array(values * count if len(values) == 1 else values)
 
 
-def _metric(name: str, arm: Arm, more: dict[str, Metric]) -> Metric:
-    metrics = type(arm).metrics | more
+def _metric(name: str, arm: Arm, metrics: Mapping[str, Metric]) -> Metric:
     if name not in metrics:
         raise AttributeError(
             f"{type(arm).__name__} has no metric {name!r}; it has {sorted(metrics)}."
@@ -211,8 +206,7 @@ class Rungs:
         self._trials = trials
 
     def __getattr__(self, name: str) -> Ladder:
-        return Ladder([getattr(trial, name) for trial in self._trials])
+        return self[name]
 
     def __getitem__(self, name: str) -> Ladder:
-        ladder: Ladder = getattr(self, name)
-        return ladder
+        return Ladder([trial[name] for trial in self._trials])

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, overload
 
 import numpy as np
 
 from repro.arm import Arm, Needs, Run, Values, require_plain
-from repro.judge import Design, Judge, OneLook, Verdict, p_of_all
+from repro.judge import Design, Judge, OneLook, Runs, Verdict, p_of_all
 from repro.judge.levels import Level
 from repro.plugin.trial import Rungs, Trial
 from repro.recorded.judging import (
@@ -53,6 +53,7 @@ class Trials:
         self._seeds_read: dict[Arm, int] = {}
         self._found: dict[Arm, list[Result]] = {}
         """The results of each arm's first seeds, as far as they were asked for and exist."""
+        self._runs: dict[tuple[Arm, int], Runs] = {}
         self._read_off: dict[Arm, bool] = {}
         """True for an arm of which only exact metrics were asked: one run is enough."""
 
@@ -255,6 +256,23 @@ class Trials:
         self._seeds_read[arm] = max(count, self._seeds_read.get(arm, 0))
         return [result.values for result in self._results(arm, count)]
 
+    def runs(self, arm: Arm, count: int) -> Runs:
+        """Return an arm's first seeds with all values that a seed can change."""
+        if (arm, count) not in self._runs:
+            values = self.values(arm, count)
+            exact = [name for name in type(arm).metrics if arm.is_exact(name)]
+            instead = arm.source.diverged if isinstance(arm, RecordedArm) else {}
+            seeds = self._seeds(arm, len(values))
+            self._runs[arm, count] = Runs(
+                label=arm.label,
+                by_seed={
+                    seed: _varying(run, exact, instead)
+                    for seed, run in zip(seeds, values, strict=True)
+                },
+                is_deterministic=getattr(arm, "deterministic", False),
+            )
+        return self._runs[arm, count]
+
     def has(self, seeds: int) -> bool:
         """Return whether all arms have results of this number of seeds.
 
@@ -347,3 +365,20 @@ class Trials:
                     f"is open at the looks so far; the next declared one is at {count} seeds, and"
                     f" {arm.data} has {there} of {arm.label}"
                 )
+
+
+def _varying(run: Values, exact: Collection[str], instead: Mapping[str, float]) -> Values:
+    """Return the values of a run that its seed may change.
+
+    These are without exact metrics, and without what counts `instead` of a missing value.
+    """
+    measures, history = run.get("measures", {}), run.get("history", {})
+    return {
+        "measures": {
+            name: None if value == instead.get(name) else value
+            for name, value in measures.items()
+            if name not in exact
+        },
+        "history": {name: values for name, values in history.items() if name not in exact},
+        "diverged_at": run.get("diverged_at"),
+    }

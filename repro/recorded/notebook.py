@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from itertools import product
 
 import numpy as np
 
 from repro.arm import Metric
-from repro.judge import Judge, Measured, OneLook, Scale, Verdict
+from repro.judge import Judge, Measured, OneLook, Runs, Scale, Verdict
+from repro.judge.scale import Array
 from repro.recorded.rows import RecordedError
 from repro.recorded.runs import ranges
 
@@ -43,12 +44,16 @@ def judge(
             f"judge(…) is given {len(arms)} arms and no claim: give two, of which the first should"
             " be larger, or a claim such as lambda a, b, c: (a > c) & (b > c)."
         )
-    samples = {name: _values(name, values) for name, values in arms.items()}
+    by_seed = {name: _by_seed(name, values) for name, values in arms.items()}
+    samples = {name: _values(name, list(values.values())) for name, values in by_seed.items()}
+    if on.scale != "log":
+        _require_one_unit(samples)
     if paired:
-        _require_pairs(arms)
+        _require_pairs(by_seed)
     both = Judge(OneLook(looks=(max(map(len, samples.values())),)))
     measured = [
-        _measured(both, name, sample, metric, on, paired) for name, sample in samples.items()
+        _measured(both, name, sample, list(by_seed[name]), metric, on, paired)
+        for name, sample in samples.items()
     ]
     verdict: object = claim(*measured) if claim else measured[0] > measured[1]
     if not isinstance(verdict, Verdict):
@@ -59,9 +64,21 @@ def judge(
     return verdict
 
 
-def _values(name: str, values: Sequence[float] | Mapping[int, float]) -> Any:
-    ordered = [values[seed] for seed in sorted(values)] if isinstance(values, Mapping) else values
-    sample = np.array([float("nan") if each is None else each for each in ordered], dtype=float)
+def _by_seed(name: str, values: Sequence[float] | Mapping[int, float]) -> dict[int, object]:
+    """Return the values of an arm by seed; those of a list are numbered from 1."""
+    pairs = sorted(values.items()) if isinstance(values, Mapping) else enumerate(values, 1)
+    by_seed: dict[int, object] = dict(pairs)
+    for seed, value in by_seed.items():
+        if isinstance(value, str | bytes | bool):
+            raise RecordedError(
+                f"{name} has {value!r} at seed {seed}, which is no number: convert it first, as in"
+                " float(text)."
+            )
+    return by_seed
+
+
+def _values(name: str, values: Sequence[object]) -> Array:
+    sample = np.array([float("nan") if each is None else each for each in values], dtype=float)
     if sample.ndim != 1 or len(sample) < 2:
         raise RecordedError(
             f"{name} has values of shape {sample.shape}: give one number a run, of"
@@ -70,23 +87,40 @@ def _values(name: str, values: Sequence[float] | Mapping[int, float]) -> Any:
     return sample
 
 
-def _require_pairs(arms: Mapping[str, Sequence[float] | Mapping[int, float]]) -> None:
-    seeds = {
-        name: set(values) if isinstance(values, Mapping) else set(range(1, len(values) + 1))
-        for name, values in arms.items()
-    }
-    every = set().union(*seeds.values())
-    for name, own in seeds.items():
-        if own != every:
+def _require_one_unit(samples: Mapping[str, Array]) -> None:
+    """Raise RecordedError where one arm looks like per cent, and another like shares."""
+    per_cent = [name for name, x in samples.items() if np.all((x > 1) & (x <= 100))]
+    shares = [name for name, x in samples.items() if np.all((x >= 0) & (x <= 1))]
+    for high, low in product(per_cent, shares):
+        means = samples[high].mean(), samples[low].mean()
+        if means[1] / 2 < means[0] / 100 < 2 * means[1]:
             raise RecordedError(
-                f"{name} has no value at seed {ranges(every - own)}, which another arm has:"
+                f"{high} has values near {means[0]:.3g} and {low} near {means[1]:.3g}, which look"
+                " like per cent and shares: give both in one unit. If one is a hundred times the"
+                ' other, compare them by their ratio, with on=Metric("log").'
+            )
+
+
+def _require_pairs(by_seed: Mapping[str, Mapping[int, object]]) -> None:
+    every = set[int]().union(*by_seed.values())
+    for name, own in by_seed.items():
+        if own.keys() != every:
+            raise RecordedError(
+                f"{name} has no value at seed {ranges(every - own.keys())}, which another arm has:"
                 " paired=True takes the same seeds of all."
             )
 
 
 def _measured(
-    both: Judge, name: str, sample: Any, metric: str, on: Metric, paired: bool
+    both: Judge,
+    name: str,
+    sample: Array,
+    seeds: Sequence[int],
+    metric: str,
+    on: Metric,
+    paired: bool,
 ) -> Measured:
+    runs = Runs(label=name, by_seed=dict(zip(seeds, sample.tolist(), strict=True)))
     return Measured(
         judge=both,
         label=name,
@@ -95,5 +129,6 @@ def _measured(
         scale=Scale(on.scale, count=on.examples),
         is_exact=on.exact,
         pairing=None if paired else name,
+        runs=lambda count: runs,
         origin=name,
     )

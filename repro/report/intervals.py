@@ -113,7 +113,7 @@ def _plot(unit: str, rows: Sequence[Comparison], described: str) -> svg.PagePlot
 def _of_effect(effect: EffectData) -> Comparison:
     """Return a comparison with a dot per seed."""
     dots = [value for value in effect.per_seed if value is not None]
-    ends = (effect.low, _point(effect), effect.high)
+    ends = (effect.low, effect.estimate, effect.high)
     return Comparison(effect.label, STATES[effect.state], ends, (effect.bound,), dots=tuple(dots))
 
 
@@ -122,7 +122,7 @@ def _of_claim(
 ) -> Comparison:
     """Return the deciding comparison of a claim, with the documented number or else the bound."""
     shift = _fixed_side(finding, effect) or 0.0
-    ends = (effect.low, _point(effect), effect.high)
+    ends = (effect.low, effect.estimate, effect.high)
     low, middle, high = (None if end is None else shift + end for end in ends)
     documented = finding.documented
     return Comparison(
@@ -133,12 +133,6 @@ def _of_claim(
         is_documented=documented is not None,
         link=anchor,
     )
-
-
-def _point(effect: EffectData) -> float | None:
-    """Return the plain effect; for a gain on a scale, the estimate, in the interval's unit."""
-    is_gain = len(effect.sides) == 4
-    return effect.estimate if is_gain and effect.on_scale else effect.plain
 
 
 def _quantity(finding: FindingData, effect: EffectData) -> str:

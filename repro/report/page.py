@@ -19,7 +19,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from repro.judge import Outcome
-from repro.judge.effect import amount
+from repro.judge.effect import amount, digits
 from repro.ledger import Change, short_source
 from repro.recorded.readers import flat
 from repro.recorded.runs import ranges
@@ -227,7 +227,10 @@ def amount_of(effect: EffectData) -> str:
     """Return the effect of a comparison as text, with its interval if that is finite."""
     has_ends = not effect.exact and None not in (effect.low, effect.high)
     ends = [effect.low, effect.high] if has_ends else []
-    return amount(effect.on_scale, *map(number, [effect.plain, effect.estimate, *ends]))
+    if effect.unit != "ratio":
+        return amount(*map(number, [effect.estimate, *ends]), on_scale=effect.on_scale)
+    ratios = [digits(x, effect.unit) for x in (effect.estimate, *ends) if x is not None]
+    return amount(*ratios, unit="times", on_scale=effect.on_scale)
 
 
 @cache

@@ -132,10 +132,10 @@ def test_a_claim_that_asks_for_the_one_asks_for_the_other(tmp_path):
     trials = Trials(done.results, PROFILES["ci"].within(2), asked)
     tuned = trials(Tuned())
     with pytest.raises(RunsMissing) as stopped:
-        trials.values(tuned.arm, 2)
+        trials.values(tuned._arm, 2)
     assert set(stopped.value.runs) == set(asked) == {BASE, *(Run(Tuned(), s) for s in (1, 2))}
     done.train(stopped.value.runs)
-    assert len(trials.values(tuned.arm, 2)) == 2
+    assert len(trials.values(tuned._arm, 2)) == 2
 
 
 def test_evidence_of_them_is_found_without_what_they_start_from(tmp_path):

@@ -5,10 +5,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy import stats
+from scipy import special, stats
 from statsmodels.stats.weightstats import ttost_paired
 
 from repro.judge import Beyond, Judge, Ladder, Measured, Outcome, Scale, p_of_all
+from repro.judge.effect import digits
 from tests.judge.arms import LOOKS, arm, arms, told
 
 RNG = np.random.default_rng(7)
@@ -179,32 +180,43 @@ def test_findings_together_have_the_p_of_the_weakest_or_pay_for_the_choice():
     assert p_of_all([strong, a > float(a.values(8).mean())]) == 1.0
 
 
-def test_a_line_leads_with_the_means_and_labels_what_the_scale_says():
+def test_a_line_has_the_number_that_its_interval_is_of():
+    """A ratio on the log scale, and points of a share; the scale is named where it is seen."""
     x, y, z, w = around(0.95, 0.9, 0.8, 0.7, spread=0.003)
     lost = np.append(x[:7], 0.2)  # in the mean worse, on the scale better
     log = {"scale": Scale("log"), "metric": "perplexity"}
     a, b = arms(lost, y, scale=Scale("log-odds"))
     c, d = arms(x, y, scale=Scale("log-odds"))
     e, f, g, h = arms(lost, y, z, w, **log)
-    by_ratio, (run,) = e.exceeds(f, by_ratio=1.01), arms(lost, **log)
-    gain, gain_as_it_is = ((p - q) > (r - s) for p, q, r, s in ((e, f, g, h), arms(x, y, z, w)))
-    step = x.mean() - y.mean() - z.mean() + w.mean()
-    for verdict, label, plain, scale in (
-        (a > b, "a - b", lost.mean() - y.mean(), "log-odds"),
-        (a.falls_below(b), "b - a", y.mean() - lost.mean(), "log-odds"),
-        (c > d, "a - b", x.mean() - y.mean(), ""),
-        (by_ratio, "a / b", lost.mean() / y.mean(), "log"),
-        (gain, "(a - b) - (c - d)", lost.mean() - y.mean() - z.mean() + w.mean(), "log"),
-        (gain_as_it_is, "(a - b) - (c - d)", step, ""),
-        (run.agrees_with(0.8, runs=1, within=0.5), "one run of a", lost.mean(), ""),
+    (run,) = arms(lost, **log)
+    quads = (e, f, g, h), arms(x, y, z, w), arms(lost, y, z, w, scale=Scale("log-odds"))
+    by_logs, as_it_is, by_odds = ((p - q) > (r - s) for p, q, r, s in quads)
+    ratio, step = lost / y, logit(lost) - logit(y) - logit(z) + logit(w)
+    points = special.expit(logit(lost).mean()) - special.expit(logit(y).mean())
+    for verdict, label, estimate, unit in (
+        (a > b, "a - b", points, " on log-odds"),
+        (c > d, "a - b", (x - y).mean(), ""),
+        (e > f, "a / b", stats.gmean(ratio), " times on log"),
+        (f.falls_below(e), "a / b", stats.gmean(ratio), " times on log"),
+        (e.exceeds(f, by_ratio=1.01), "a / b", stats.gmean(ratio), " times on log"),
+        (e > 0.7, "a - 0.7", stats.gmean(lost) - 0.7, " on log"),
+        (by_logs, "(a / b) / (c / d)", stats.gmean(ratio / z * w), " times on log"),
+        (as_it_is, "(a - b) - (c - d)", (x - y - z + w).mean(), ""),
+        (by_odds, "(a - b) - (c - d)", step.mean(), " on log-odds"),
+        (run.agrees_with(0.8, runs=1, within=0.5), "one run of a", stats.gmean(lost), ""),
     ):
         (effect,) = verdict.effects
-        assert effect.plain == pytest.approx(plain)
-        on_scale = f", on {scale} {effect.estimate:.3g}" if scale else ""
-        said = f"{plain:.3g}{on_scale} [{effect.low:.3g}, {effect.high:.3g}]"
-        assert verdict.measured == f"{label} = {said}, 8 seeds"
+        assert effect.estimate == pytest.approx(estimate, abs=1e-3)
+        assert effect.low < effect.estimate < effect.high
+        ends = [digits(each, effect.unit) for each in (effect.estimate, effect.low, effect.high)]
+        said = "{} [{}, {}]".format(*ends)
+        assert verdict.measured == f"{label} = {said}{unit}, 8 seeds"
         assert said in told(verdict)
     assert (a > b).effects[0].plain < 0 < (a > b).effects[0].estimate
+    interval = stats.ttest_1samp(np.log(ratio), 0).confidence_interval(0.99)
+    effect = (e > f).effects[0]
+    assert (effect.low, effect.high) == pytest.approx((np.exp(interval.low), np.exp(interval.high)))
+    assert effect.bound == 1
 
 
 def test_the_explanation_is_complete_and_narrow():

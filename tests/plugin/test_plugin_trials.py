@@ -14,6 +14,7 @@ from repro.plugin.trials import Trials
 from repro.runs.profiles import Profile
 from repro.runs.results import RunsMissing
 from tests.plugin.lines import RECIPE, SLOPES, TWO, Line, Reader, ended, stored
+from tests.plugin.sessions import Made
 
 
 def values(seed):
@@ -95,7 +96,7 @@ def test_a_run_that_diverged_leaves_its_curve_open_and_is_remarked():
     assert one.over_epochs.loss.falls().outcome is Outcome.INCONCLUSIVE
     assert (one.perplexity > 0.0).reason == "Reader has no finite value on 1 of 8 seeds"
     assert (one.over_epochs.loss[1] > 0.0).outcome is Outcome.INCONCLUSIVE
-    assert one.trials.remarks == ["Reader diverged at step 7"]
+    assert one._trials.remarks == ["Reader diverged at step 7"]
 
 
 def test_a_curve_asks_for_its_runs_like_any_measure():
@@ -230,10 +231,50 @@ def test_the_p_of_a_claim_is_that_of_all_its_findings():
         trials.findings.clear()
 
 
-def test_runs_that_are_alike_in_all_they_measured_repeat():
-    first = values(1)
-    same = dict.fromkeys(range(1, 9), first)
-    assert trial(same).repeats(8)
-    assert not trial(same | {8: values(3)}).repeats(8)
-    assert not trial().repeats(8)
-    assert not trial().perplexity.repeats(1)
+def measured(arm, values):
+    """The trials of an arm whose runs have these values."""
+    return Trials(Made(lambda run: {"measures": values(run.seed)}), Profile("ci", (8,)), {})(arm)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fixed(Line):
+    deterministic = True
+
+
+@pytest.mark.parametrize(
+    ("arm", "values", "said"),
+    [
+        (Line(), lambda seed: {"slope": 1 + seed / 7, "weights": 7}, ""),
+        (Line(), lambda seed: {"slope": 2**0.5, "weights": 7}, "all 8 seeds of line 1.0 gave the"),
+        (Line(), lambda seed: {"slope": 2**0.5, "weights": seed}, "all 8 seeds"),  # exact ones
+        (Line(), lambda seed: {"slope": 2**0.5, "right": seed / 9}, "every seed gave 1.41421"),
+        (Line(), lambda seed: {"slope": 1 + (seed % 6) / 7**0.5}, "(seed 7 is seed 1 again)"),
+        (Fixed(), lambda seed: {"slope": 2**0.5}, ""),
+    ],
+)
+def test_a_claim_is_asked_whether_its_runs_are_a_sample(arm, values, said):
+    verdict = measured(arm, values).slope > 0.5
+    assert said in verdict.measured
+    assert bool(said) == bool(verdict.reason or verdict.repeats)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unlucky(Reader):
+    names: ClassVar = ("diverged", "label", "arm", "trials", "runs", "over_epochs", "loss")
+    metrics: ClassVar[dict[str, Metric]] = dict.fromkeys(names, Metric("log"))
+    target: float = 1.0
+
+
+def test_a_metric_may_be_called_like_anything():
+    values = {name: 0.5 + place for place, name in enumerate(Unlucky.names)}
+    run = {"measures": values, "history": {name: [x] for name, x in values.items()}}
+    trials = Trials(stored({1: run, 2: run}), Profile("ci", (2,)), {})
+    one, ladder = trials(Unlucky()), trials([Unlucky(target=2.0), Unlucky(target=3.0)])
+    for name, value in values.items():
+        assert one[name].values(2).tolist() == [value] * 2
+        assert [rung.metric for rung in ladder[name]] == [name.replace("_", " ")] * 2
+        curve = one.over_epochs[name]
+        assert (curve.metric, curve.scale.name) == (name.replace("_", " "), "log")
+    for name in set(Unlucky.names) - {"over_epochs"}:
+        assert getattr(one, name).values(1) == values[name]
+        assert getattr(one.over_epochs, name).metric == name

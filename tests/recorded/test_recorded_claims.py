@@ -85,6 +85,20 @@ def test_the_ledger_gates_recorded_claims_too(project):
     result.stdout.fnmatch_lines(["*accepted in the ledger: reproduced on results.csv (sha256 *"])
 
 
+def test_runs_pasted_under_other_seeds_are_named_although_the_verdict_is_the_same(project, lines):
+    run(project, "--update-ledger")
+    shares = ("0.9262", "0.9281", "0.9305")
+    others = [line for line in lines if not line.startswith("plain")]
+    write(project, [*others, *(f"plain,64,{i},{shares[i % 3]}" for i in range(1, 21))])
+    result = run(project)
+    result.assert_outcomes(passed=2)
+    named = "*smoothing: 17 of 20 runs of plain repeat another in every value (seed 4 is seed 1 ag*"
+    result.stdout.fnmatch_lines([named])
+    write(project, [*others, *(f"plain,64,{i},{shares[i % 3]}172345" for i in range(1, 21))])
+    judged = judged_in(project)
+    assert "3 seeds; 17 of 20 runs of plain repeat another in every value and" in judged["measured"]
+
+
 def test_seed_counts_may_differ_and_the_best_of_several_is_said_to_be_one(project):
     lines = table(means={"plain": 0.93, "smoothing": 0.936, "mixup": 0.931, "b": 0.93})
     kept = [line for line in lines if not line.startswith("plain") or int(line.split(",")[2]) < 13]

@@ -7,13 +7,17 @@ import pytest
 from recorded_results import table
 from scipy import stats
 
+import repro.judge
 from repro.__main__ import main
 from repro.arm import Metric, Run
+from repro.plugin.trials import Trials
 from repro.recorded import RecordedError, judge, recorded
 from repro.recorded.judging import means_of, require_same_ends
 from repro.recorded.results import WithRecorded
+from repro.runs.profiles import PROFILES
 from repro.store import run_key
 from tests.oracles import oracle
+from tests.plugin.sessions import Made
 
 ACCURACY = {"accuracy": Metric("log-odds", examples=1000)}
 
@@ -320,11 +324,26 @@ def test_a_run_without_a_number_is_said():
     assert "a has no finite value on 1 of 3 seeds" in verdict.reason
 
 
+def test_a_number_a_hundred_times_another_is_compared_where_that_is_meant():
+    seconds = {"slow": [81.0, 83.5, 80.2], "fast": [0.8, 0.81, 0.795]}
+    assert judge(seconds, on=Metric("log")).outcome == "reproduced"
+    assert judge({"a": [81.0, 83.5, 80.2], "b": [0.2, 0.21, 0.195]}).outcome == "reproduced"
+    assert repro.judge(seconds, on=Metric("log")).outcome == "reproduced"  # a package, too
+
+
 def test_what_cannot_be_judged_is_said():
     for arms, claim, match in (
         ({"a": [1.0, 2.0]}, None, "1 arms and no claim"),
         ({"a": [1.0], "b": [1.0, 2.0]}, None, "two runs or more"),
         ({"a": [1.0, 2.0], "b": [1.0, 2.5]}, lambda a, b: True, "no finding"),
+        (
+            {"a": [0.8, 0.9], "b": ["0.8", "0.81"]},
+            None,
+            "b has '0.8' at seed 1, which is no number",
+        ),
+        ({"a": {7: 0.8, 9: True}, "b": [0.8, 0.9]}, None, "a has True at seed 9"),
+        ({"a": [81, 83], "b": [0.8, 0.81]}, None, "a has values near 82 and b near 0.805, which"),
+        ({"a": [0.8, 0.81], "b": [81, 83, 80]}, None, "give both in one unit"),
     ):
         with pytest.raises(RecordedError, match=match):
             judge(arms, claim)
@@ -354,3 +373,19 @@ def test_an_arm_stands_among_those_that_differ_from_it_in_one_setting(source):
         mean, rivals = means_of(*pair, "accuracy")
         assert (mean, sorted(rivals)) == expected, (arm, other)
         assert means_of(*pair, "a metric of another source") == (None, [])
+
+
+def test_what_is_recorded_is_asked_whether_it_is_a_sample(source):
+    draws = np.random.default_rng(4).normal(0.6, 0.01, (2, 12))
+    pasted = [f"a,{seed},{draws[0][seed % 3]}" for seed in range(12)]
+    other = [f"b,{seed},{x - 0.2}" for seed, x in enumerate(draws[1])]
+    ended = [f"a,{seed},{'nan' if seed % 3 else x}" for seed, x in enumerate(draws[0])]
+    for rows, said, seeds in ((pasted, "9 of 12 runs of a repeat", 3), (ended, "", 12)):
+        text = "\n".join(["method,seed,accuracy", *rows, *other])
+        results = source("a.csv", text, diverged={"accuracy": 1 / 3**0.5})
+        trials = Trials(WithRecorded(Made(None)), PROFILES["ci"], {})
+        a, b = trials(results(method="a"), results(method="b"))
+        verdict = a.accuracy > b.accuracy
+        assert verdict.effects[0].counts == (seeds, 12)
+        assert verdict.measured.partition("; ")[2].startswith(said)
+        assert bool(said) == bool(verdict.repeats)

@@ -225,4 +225,6 @@ def test_an_effect_is_said_as_in_a_verdict():
     effect = compared(one)
     assert one.measured == f"{effect.label} = {amount_of(effect)}, 5 seeds"
     scaled = replace(effect, plain=-0.1, on_scale="log", estimate=-1234.5, low=None)
-    assert amount_of(scaled) == "−0.1, on log −1234"
+    assert amount_of(scaled) == "−1234 on log"
+    ratio = replace(effect, unit="ratio", estimate=1.0471, low=0.97143, high=2.1234)
+    assert amount_of(ratio) == "1.047 [0.971, 2.12] times"

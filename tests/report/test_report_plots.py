@@ -44,19 +44,18 @@ def test_a_side_that_diverged_has_neither_dot_nor_interval(results):
     finding = finding_of(results, "004/gains")
     [effect] = finding.effects
     per_seed = [None, *effect.per_seed[1:]]
-    effect = replace(effect, per_seed=per_seed, low=None, high=None, plain=None)
+    effect = replace(effect, per_seed=per_seed, low=None, high=None, estimate=None)
     [plot] = seeds([replace(finding, effects=[effect])])
     assert [path.count("h0") for path in paths(plot, "seed")] == [effect.seeds - 1]
     assert not paths(plot, "whisker") + paths(plot, "estimate")
 
 
-def test_the_point_is_the_plain_effect_where_that_has_the_unit_of_the_interval(results):
+def test_the_point_is_what_the_interval_is_of(results):
     finding = finding_of(results, "004/gains")
-    effect = replace(finding.effects[0], plain=finding.effects[0].high, on_scale="log-odds")
-    for sides, at_the_end in ((effect.sides, True), ([0, 1, 0, 1], False)):
-        [plot] = seeds([replace(finding, effects=[replace(effect, sides=sides)])])
-        [whisker], [point] = paths(plot, "whisker"), paths(plot, "estimate")
-        assert whisker.endswith(point.removeprefix("M").removesuffix("h0")) == at_the_end
+    effect = replace(finding.effects[0], plain=0.0, estimate=finding.effects[0].high)
+    [plot] = seeds([replace(finding, effects=[effect])])
+    [whisker], [point] = paths(plot, "whisker"), paths(plot, "estimate")
+    assert whisker.endswith(point.removeprefix("M").removesuffix("h0"))
 
 
 def test_a_forest_links_every_measured_claim_in_the_colour_of_its_verdict(results):

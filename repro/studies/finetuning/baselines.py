@@ -33,6 +33,7 @@ class BaselineArm(Arm):
     study: ClassVar[str] = "repro.studies.finetuning.baselines"
     documented_seeds: ClassVar[tuple[int, ...]] = FinetuneArm.documented_seeds
     metrics: ClassVar[dict[str, Metric]] = ACCURACIES
+    deterministic: ClassVar[bool] = True
 
     rule: Literal["length", "first token", "bag of words"]
     data: str = "sms-spam"
