@@ -29,6 +29,8 @@ from typing import (
 
 from repro.document import Check
 from repro.judge import Beyond, Effect, Outcome, Verdict
+from repro.judge.contrast import Side
+from repro.judge.effect import Sample
 from repro.ledger import Change, Kind
 from repro.runs.profiles import ANY_PROFILE
 
@@ -47,6 +49,15 @@ class SampleData:
     """True for a number that the claim names."""
     values: list[float | None]
     """The value of each seed; null where a run has no finite value."""
+    seeds: list[int] = field(default_factory=list)
+    """The seed of each value; empty where no seed can change it."""
+    left_out: list[int] = field(default_factory=list)
+    """The seeds whose runs repeat others, and do not count."""
+
+    @property
+    def by_seed(self) -> dict[int | None, float | None]:
+        """The value of each seed; empty where no seed can change it."""
+        return dict(zip(self.seeds, self.values, strict=True)) if self.seeds else {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +91,7 @@ class EffectData:
     sides: list[Annotated[int, {"minimum": 0}]]
     """The indices of the compared samples, in the order of the label."""
     per_seed: list[float | None]
-    """The effect on each seed alone."""
+    """The effect on each seed alone, if the sides are paired: on those of both that count."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -276,6 +287,7 @@ def finding_data(finding: Finding) -> FindingData:
             lines=list(finding.lines),
         )
     weakest = finding.weakest
+    sides = finding.judged.sides if finding.judged else ()
     return FindingData(
         statement=finding.statement,
         outcome=finding.outcome,
@@ -283,15 +295,22 @@ def finding_data(finding: Finding) -> FindingData:
         documented=finding.documented,
         deciding=None if weakest is None else finding.effects.index(weakest),
         samples=[
-            SampleData(
-                label=each.label,
-                fixed=each.is_fixed,
-                values=_finite(each.values),
-            )
-            for each in finding.samples
+            _sample_data(each, side) for each, side in zip(finding.samples, sides, strict=True)
         ],
         effects=[_effect_data(effect) for effect in finding.effects],
         lines=[],
+    )
+
+
+def _sample_data(sample: Sample, side: Side) -> SampleData:
+    runs = side.runs if not (side.is_fixed or side.is_exact) else None
+    seeds = list(runs(len(sample.values)).by_seed) if runs else []
+    return SampleData(
+        label=sample.label,
+        fixed=sample.is_fixed,
+        values=_finite(sample.values),
+        seeds=seeds,
+        left_out=[seeds[place] for place in sorted(sample.left_out)],
     )
 
 

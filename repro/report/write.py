@@ -8,13 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from importlib.resources import files
 from importlib.util import find_spec
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any, TextIO
 
 from repro.report.curves import write_figure
 from repro.report.ending import summary
-from repro.report.record import ClaimRecord, deciding_effect, to_json
+from repro.report.record import ClaimRecord, EffectData, SampleData, deciding_effect, to_json
 from repro.report.results import ResultsDocument
 from repro.report.runs import StoredRuns, read_runs
 from repro.text import HIDDEN, shown
@@ -28,7 +27,7 @@ CLAIM_COLUMNS = (
     *("measured", "file", "line", "command"),
 )
 SEED_COLUMNS = (
-    *("claim", "statement", "comparison", "unit", "place", "per_seed"),
+    *("claim", "statement", "comparison", "unit", "seed", "per_seed"),
     *("first", "second"),
 )
 
@@ -138,16 +137,35 @@ def _claim_row(record: ClaimRecord) -> dict[str, Any]:
 
 
 def _seed_rows(records: Iterable[ClaimRecord]) -> Iterable[dict[str, Any]]:
-    """Yield a row for each comparison and seed; `place` counts from 1 in the order of the seeds.
+    """Yield a row for each comparison and seed.
 
-    `first` and `second` are the values of the two sides. Unpaired runs have no `per_seed`, and one
-    side may have fewer values.
+    `first` and `second` are the values of the two sides. What no seed changes has a row without a
+    seed. A seed has no `per_seed` if the sides are not paired, or if its run repeats another.
     """
     for record in records:
         for finding in record.findings:
             for effect in finding.effects:
-                sides = [finding.samples[place].values for place in effect.sides[:2]]
-                columns = [effect.per_seed, *sides, [], []][:3]
                 named = (record.claim, finding.statement, effect.label, effect.unit)
-                for place, values in enumerate(zip_longest(*columns), 1):
-                    yield dict(zip(SEED_COLUMNS, (*named, place, *values), strict=True))
+                sides = [finding.samples[place] for place in effect.sides]
+                per_seed = _per_seed(effect, sides)
+                for seed in _seeds(sides):
+                    values = [
+                        side.by_seed.get(seed) if side.seeds else side.values[0]
+                        for side in sides[:2]
+                    ]
+                    row = (*named, seed, per_seed.get(seed), *values, None)
+                    yield dict(zip(SEED_COLUMNS, row, strict=False))
+
+
+def _seeds(sides: Iterable[SampleData]) -> list[int | None]:
+    """Return the seeds of sides in their order; None alone where no seed changes them."""
+    return [*dict.fromkeys(seed for side in sides for seed in side.seeds)] or [None]
+
+
+def _per_seed(effect: EffectData, sides: Sequence[SampleData]) -> dict[int | None, float | None]:
+    """Return the effect on each seed; on None where no seed changes it."""
+    seeds = _seeds(sides)
+    if len(seeds) > len(effect.per_seed):
+        left_out = {seed for side in sides for seed in side.left_out}
+        seeds = [seed for seed in seeds if seed not in left_out]
+    return dict(zip(seeds, effect.per_seed, strict=False))

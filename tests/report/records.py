@@ -3,7 +3,7 @@
 import numpy as np
 
 from repro.document import Document
-from repro.judge import Design, Judge, Ladder, Measured, Outcome, Scale
+from repro.judge import Design, Judge, Ladder, Measured, Outcome, Runs, Scale
 from repro.ledger import Change
 from repro.report.record import (
     ArmData,
@@ -19,11 +19,21 @@ from repro.store import run_key
 RECIPE = {"epochs": 5, "batch": 128, "lr": 1e-3, "clip": [[0, 0.5], [2, 1.0]]}  # JSON has no tuples
 
 
+SEEDS = [42, 123, 7, *range(1, 100)]
+
+
 def measured(judge, label, mean):
     values = mean + 0.01 * np.random.default_rng(round(1000 * mean)).standard_normal(12)
     scale = Scale("log-odds", count=1000)
     return Measured(
-        judge=judge, label=label, metric="accuracy", values=lambda n: values[:n], scale=scale
+        judge=judge,
+        label=label,
+        metric="accuracy",
+        values=lambda n: values[:n],
+        scale=scale,
+        runs=lambda n: Runs(
+            label=label, by_seed=dict(zip(SEEDS[:n], values[:n].tolist(), strict=True))
+        ),
     )
 
 

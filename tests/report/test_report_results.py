@@ -1,5 +1,6 @@
 """The results as data: they keep to the schema, pandas reads the tables, links tell no secret."""
 
+import csv
 import doctest
 import importlib
 import io
@@ -12,9 +13,10 @@ from pathlib import Path
 import jsonschema
 import numpy as np
 import pandas
+import pytest
 
 import repro.report
-from repro.report.record import JudgedClaim, from_json, to_json
+from repro.report.record import JudgedClaim, SampleData, from_json, to_json
 from repro.report.results import (
     ResultsDocument,
     file_link,
@@ -24,10 +26,10 @@ from repro.report.results import (
     web_address,
 )
 from repro.report.runs import UsedRuns, columns_of, read_runs, rows_of
-from repro.report.write import schema_text, write_data, write_table
+from repro.report.write import schema_text, write_data, write_results, write_table
 from repro.runs.progress import Status
 from repro.store import Store, run_key
-from tests.report.records import RECIPE, arm, identity, record, store_runs
+from tests.report.records import RECIPE, SEEDS, arm, identity, record, store_runs
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads(schema_text())
@@ -111,9 +113,48 @@ def test_pandas_reads_the_tables(results, tmp_path):
     assert effect.label == "BP k=3 - BP k=2"
     seeds = pandas.read_csv(tmp_path / "seeds.csv")
     written = seeds[seeds.claim == "004/gains"]
+    assert written.seed.tolist() == SEEDS[: len(left)]
     assert np.allclose(written.per_seed, left - right)
     assert np.allclose(written["first"], left)
     assert np.allclose(written["second"], right)
+
+
+def sample(values, seeds=(), left_out=(), *, fixed=False):
+    return SampleData(
+        label="a", fixed=fixed, values=values, seeds=list(seeds), left_out=list(left_out)
+    )
+
+
+FIXED = sample([9.0] * 3, fixed=True)
+ROWS = [
+    # paired with a number: the run of seed 7 repeats another
+    ([sample([1.0, 2.0, 1.0], [0, 3, 7], [7]), FIXED], [-8.0, -7.0],
+     [(0, -8.0, 1.0, 9.0), (3, -7.0, 2.0, 9.0), (7, "", 1.0, 9.0)]),
+    # not paired: each side has its own seeds
+    ([sample([1.0, 2.0], [1, 2]), sample([3.0, 4.0], [2, 5])], [],
+     [(1, "", 1.0, ""), (2, "", 2.0, 3.0), (5, "", "", 4.0)]),
+    # no sample: all runs repeat one, and none is left out of the effect
+    ([sample([1.0, 1.0], [1, 2], [2]), FIXED], [-8.0, -8.0],
+     [(1, -8.0, 1.0, 9.0), (2, -8.0, 1.0, 9.0)]),
+    # no seed changes it
+    ([sample([1.0, 1.0]), FIXED], [-8.0, -8.0], [("", -8.0, 1.0, 9.0)]),
+    ([sample([None, 2.0], [4, 6])], [None, 2.0], [(4, "", "", ""), (6, 2.0, 2.0, "")]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("samples", "per_seed", "rows"), ROWS)
+def test_the_table_of_seeds_has_the_seed_of_each_value(results, tmp_path, samples, per_seed, rows):
+    one = named(results, "004/gains")
+    finding = one.findings[0]
+    effect = replace(finding.effects[0], sides=[*range(len(samples))], per_seed=per_seed)
+    one = replace(one, findings=[replace(finding, samples=samples, effects=[effect])])
+    write_results(tmp_path, replace(results, claims=[one]))
+    with (tmp_path / "seeds.csv").open(newline="") as file:
+        written = [*csv.DictReader(file)]
+    found = [
+        tuple(row[name] for name in ("seed", "per_seed", "first", "second")) for row in written
+    ]
+    assert found == [tuple(map(str, row)) for row in rows]
 
 
 def curves_of(tmp_path, **settings):
