@@ -6,7 +6,7 @@ import torch._dynamo  # noqa: F401  # as the first optimiser does: a second that
 
 from repro.backends.local import InProcessPool
 from repro.runs.plan import Plan
-from repro.runs.results import Results, RunsMissing
+from repro.runs.results import Results
 from repro.runs.training import Training
 from repro.store import Store
 
@@ -25,16 +25,11 @@ class LocalWork:
 
     def train(self, runs, show=lambda status: None):
         """Train these runs, or say why not; itself again."""
-
-        def read():
-            if missing := [run for run in runs if not self.results.is_done(run)]:
-                raise RunsMissing(missing)
-
-        plan = Plan({"these runs": read}, is_done=self.results.is_done)
+        plan = Plan({}, is_done=self.results.is_done)
+        plan.want(runs)
         self.training.show = show
         try:
-            while plan.take_ready() is None:
-                self.training.advance(plan, seconds=0.1)
+            self.training.train(plan, seconds=0.1)
         finally:
             self.training.stop()
         return self

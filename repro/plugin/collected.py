@@ -94,15 +94,16 @@ class Collected:
                 said = mark_of(item).sentence if name else ""
                 self.claims[item.nodeid] = Seen(item.nodeid, str(item.path), name, state, said)
         self.goes_by_failures = self._leaves_out_what_passed(items)
-        if (notes := workers.notes_of(self._config)) is not None:
+        if workers.is_worker(self._config):
             paths = list(map(str, self.paths))
-            notes.leave("seen", [list(self.claims.values()), paths, self.goes_by_failures])
+            seen = [list(self.claims.values()), paths, self.goes_by_failures]
+            workers.tell(self._config, "seen", seen)
 
-    def take_in(self, notes: workers.Notes) -> None:
-        """Take over the notes of xdist's workers, which have all collected the same tests."""
-        seen, paths, self.goes_by_failures = notes.left("seen") or ((), (), False)
-        self.claims = {nodeid: Seen(nodeid, *others) for nodeid, *others in seen}
-        self.paths.update(map(Path, paths))
+    def take_in(self, told: Sequence[Any]) -> None:
+        """Take over what xdist's workers have collected, all of them the same tests."""
+        for seen, paths, self.goes_by_failures in told:
+            self.claims = {nodeid: Seen(nodeid, *others) for nodeid, *others in seen}
+            self.paths.update(map(Path, paths))
 
     def _unnamed(self) -> list[pytest.Item]:
         """Return the tests of collected files that the arguments do not name, but others beside."""

@@ -88,7 +88,7 @@ class Completeness:
 
     def _is_red(self, session: pytest.Session) -> bool:
         if (of_workers := workers.of(self._config)) is not None:
-            self._collected.take_in(of_workers.notes)
+            self._collected.take_in(of_workers.told("seen"))
         claims = self._collected.claims.values()
         selected = {seen.nodeid for seen in claims if seen.state == SELECTED}
         unjudged = sorted(selected - self._judged - self._failed)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import shutil
 import textwrap
-import threading
 import time
 from collections import Counter
+from collections.abc import Generator
+from typing import Any
 
 import pytest
 
@@ -50,13 +51,10 @@ MARKUP = {
 
 
 class Display:
-    """Shows the claims of pytest's reports, and the progress of training; a plugin of pytest.
+    """Shows the claims of pytest's reports, and the progress of training; a plugin of pytest."""
 
-    The session calls `show` itself; for a worker of xdist, a thread of the controller does.
-    """
-
-    def __init__(self, terminal: pytest.TerminalReporter | None) -> None:
-        self._screen = Screen(terminal)
+    def __init__(self, terminal: pytest.TerminalReporter | None, *, is_brief: bool = True) -> None:
+        self._screen, self._is_brief = Screen(terminal), is_brief
         self._counts: Counter[str] = Counter()
         """The number of judged claims with training, by verdict."""
         self._counted: list[ClaimLine] = []
@@ -64,38 +62,40 @@ class Display:
         self._known = 0
         """The number of claims whose verdict is the one in the ledger."""
         self._status: Status | None = None
-        self._has_ended = False
-        self._lock = threading.Lock()
-        """Guards the screen: pytest's reports and a thread write to it."""
 
     def say(self, line: str) -> None:
         """Write a line that stays."""
-        with self._lock:
-            self._screen.write(textwrap.fill(line, self._screen.width, subsequent_indent="  "))
-            self._screen.flush()
+        self._screen.write(textwrap.fill(line, self._screen.width, subsequent_indent="  "))
+        self._screen.flush()
 
     def show(self, status: Status) -> None:
         """Show the progress of training, in place of the former progress."""
-        with self._lock:
-            self._status = status
-            if status.missing and not self._has_ended:
-                self._screen.keep(progress_line(status, self._counts, width=self._screen.width))
-            else:
-                self._screen.erase()
-            self._screen.flush()
+        self._status = status
+        if status.missing:
+            self._screen.keep(progress_line(status, self._counts, width=self._screen.width))
+        else:
+            self._screen.erase()
+        self._screen.flush()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logstart(self) -> None:
-        with self._lock:
-            self._screen.erase()  # pytest may name the next file, in a new line
+        self._screen.erase()  # pytest may name the next file, in a new line
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         texts = [str(text) for name, text in report.user_properties if name == PROPERTY]
-        with self._lock:
-            for claim in map(ClaimLine.from_json, texts):
-                self._announce(claim)
+        for claim in map(ClaimLine.from_json, texts):
+            self._announce(claim)
             self._screen.flush()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_report_teststatus(
+        self, report: pytest.CollectReport | pytest.TestReport
+    ) -> Generator[None, Any, Any]:
+        """Show no letter for a claim among the dots, since it has a line of its own."""
+        status = yield
+        is_announced = any(name == PROPERTY for name, _ in getattr(report, "user_properties", ()))
+        return (status[0], "", status[2]) if is_announced and self._is_brief else status
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_keyboard_interrupt(self) -> None:
@@ -103,11 +103,9 @@ class Display:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
-        with self._lock:
-            self._screen.erase()
-            self._has_ended = True  # the last status of a worker may come later
-            self._announce_counted()
-            self._screen.leave()
+        self._screen.erase()
+        self._announce_counted()
+        self._screen.leave()
 
     def pytest_terminal_summary(self, exitstatus: int) -> None:
         if self._status is not None and exitstatus == pytest.ExitCode.INTERRUPTED:
@@ -213,7 +211,8 @@ def display_of(config: pytest.Config) -> Display:
     plugins = config.pluginmanager
     if not plugins.hasplugin(NAME):
         terminal = plugins.getplugin("terminalreporter")
-        is_quiet = config.getoption("verbose", 0) < 0
-        plugins.register(Display(None if is_quiet else terminal), NAME)
-    display: Display = plugins.getplugin(NAME)
-    return display
+        verbosity = config.getoption("verbose", 0)
+        display = Display(None if verbosity < 0 else terminal, is_brief=verbosity == 0)
+        plugins.register(display, NAME)
+    known: Display = plugins.getplugin(NAME)
+    return known

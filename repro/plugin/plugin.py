@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import json
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,14 +15,15 @@ import repro
 from repro.arm import Arm
 from repro.exits import exit_refused
 from repro.imports import import_whole
-from repro.plugin import collected, completeness, levels, workers
+from repro.plugin import collected, completeness, levels, running, workers
 from repro.plugin.claims import name_or_none, select_by_name, show_sentences
 from repro.plugin.command_line import add_options, completed_arguments, option, set_option
 from repro.plugin.completeness import OUTCOME, Completeness
 from repro.plugin.display import display_of
 from repro.plugin.options import check_options, require_by_hand, store_folder
+from repro.plugin.running import claims_of
 from repro.report.lines import PROPERTY
-from repro.store import has_stored_runs
+from repro.store import StoreError, has_stored_runs
 from repro.text import said_in_full, shown, shown_lines
 
 if TYPE_CHECKING:
@@ -40,8 +40,6 @@ MARKERS = (
     "figure(title, *, source, x, y): a figure of a write-up, drawn with --report; written"
     " @figure(...), from repro.marks",
 )
-
-SESSION = pytest.StashKey[Any]()  # a ClaimSession; its module is imported only if there are claims
 
 INSTEAD = pytest.StashKey[Callable[[Any], object]]()
 """A function that takes the ClaimSession, and is called instead of the tests."""
@@ -69,14 +67,14 @@ def pytest_load_initial_conftests(
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> Generator[None, Any, Any]:
     config.add_cleanup(gc.unfreeze)  # for a process that goes on after pytest
-    if not hasattr(config, "workerinput"):
+    if not workers.is_worker(config):
         require_by_hand(config)
     if option(config, "plan") or INSTEAD in config.stash:  # no test runs, so no workers
         config.option.numprocesses = 0
         config.option.dist = "no"
     with exit_refused(), _leaving_refused():
         code = yield
-    if code == pytest.ExitCode.OK and not hasattr(config, "workerinput"):
+    if code == pytest.ExitCode.OK and not workers.is_worker(config):
         completeness.require_end(config)
     return code
 
@@ -90,22 +88,25 @@ def _leaving_refused() -> Iterator[None]:
         raise pytest.UsageError(f"A conftest.py calls sys.exit({left.code}).") from left
 
 
-@pytest.hookimpl(trylast=True)  # the display needs pytest's terminal
 def pytest_configure(config: pytest.Config) -> None:
     for line in MARKERS:
         config.addinivalue_line("markers", line)
-    config.pluginmanager.register(_Running())
-    if hasattr(config, "workerinput"):  # a worker of xdist: its controller has chosen the profile
-        set_option(config, "profile", config.workerinput[workers.PROFILE])
+    if workers.is_worker(config):  # its controller has chosen the profile
+        set_option(config, "profile", config.workerinput[workers.PROFILE])  # type: ignore[attr-defined]
     else:
         check_options(config)
+        workers.start_no_workers_for_claims(config)
         if config.getoption("dist", "no") != "no" and config.getoption("tx", None):
             config.pluginmanager.register(workers.Workers(config), workers.NAME)
     seen = collected.Collected(config)
     config.pluginmanager.register(seen, collected.NAME)
     config.pluginmanager.register(Completeness(config, seen), completeness.NAME)
-    if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(levels.Levels(config), levels.NAME)
+
+
+def read_reports(config: pytest.Config) -> None:
+    """Register what reads the reports of claims: this process runs some, or its workers may."""
+    display_of(config)
+    config.pluginmanager.register(levels.Levels(config), levels.NAME)
 
 
 def pytest_report_header() -> str | None:
@@ -116,7 +117,8 @@ def pytest_report_header() -> str | None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
-    display_of(session.config)  # there is a terminal by now, and nobody has reported yet
+    if workers.of(session.config) is not None:  # there is a terminal by now
+        read_reports(session.config)
 
 
 # Which tests there are
@@ -148,21 +150,23 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if figures and not (option(config, "report") or INSTEAD in config.stash):
         config.hook.pytest_deselected(items=figures)
         items[:] = [item for item in items if item not in figures]
-    items.sort(key=_takes_results)  # tests without training come first
+    items.sort(key=_waits)
     if config.getoption("collectonly") and config.get_verbosity() > 0:
         show_sentences(items)
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist tells its controller that a worker has collected
+def _waits(item: pytest.Item) -> int:
+    """Return a number by which tests without training come first, and figures last."""
+    return 2 if item.get_closest_marker("figure") else int(running.takes_results(item))
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
-    if (notes := workers.notes_of(session.config)) is not None:
-        marked = [item.nodeid for item in session.items if _takes_results(item)]
-        notes.leave("claims", marked)
-
-
-def _takes_results(item: pytest.Item) -> bool:
-    """Tell whether a test is a claim or a figure."""
-    return any(map(item.get_closest_marker, ("claim", "figure")))
+    marked = [item for item in session.items if running.takes_results(item)]
+    if marked:
+        plugins = session.config.pluginmanager
+        plugins.register(running.Running(session, marked), running.NAME)
+        if not workers.is_worker(session.config):
+            read_reports(session.config)
 
 
 # Running them
@@ -173,10 +177,13 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     """Run a plan, or a command, instead of the tests."""
     config = session.config
     instead = config.stash.get(INSTEAD, _describe_plan if option(config, "plan") else None)
-    claims = claim_session(session) if instead and not session.testsfailed else None
-    if instead and claims is not None:
-        instead(claims)
-    return True if claims is not None or INSTEAD in config.stash else None
+    if instead is None:
+        return None
+    runs = running.of(config)
+    if runs is not None and not session.testsfailed and not config.getoption("collectonly"):
+        instead(runs.claims)
+        return True
+    return True if INSTEAD in config.stash else None
 
 
 def _describe_plan(claims: ClaimSession) -> None:
@@ -186,62 +193,19 @@ def _describe_plan(claims: ClaimSession) -> None:
     claims.session.testsfailed += len(claims.unreadable) + len(claims.refused)
 
 
-def claim_session(session: pytest.Session) -> ClaimSession | None:
-    """Return the session of the claims, made when the first claim is due; None without claims.
-
-    So a worker of xdist without claims makes no session and imports nothing for it.
-    """
-    config = session.config
-    if SESSION in config.stash:
-        known: ClaimSession = config.stash[SESSION]
-        return known
-    marked = [item for item in session.items if _takes_results(item)]
-    if not marked or config.getoption("collectonly"):
-        return None
-    if (notes := workers.notes_of(config)) is not None:  # this worker may replace a crashed one
-        done = set(notes.left("done"))
-        marked = [item for item in marked if item.nodeid not in done]
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported
-    import_whole("repro.plugin.session")
-    from repro.plugin.session import ClaimSession
-
-    config.stash[SESSION] = claims = ClaimSession.of(session, marked)
-    gc.freeze()  # thousands of claims stay in memory: the garbage collector should skip them
-    return claims
-
-
-class _Running:
-    """Runs claims in their turn; a plugin that is registered last, so that it comes first."""
-
-    _place: pytest.Item | None = None
-    """The last test at whose place a test was run."""
-
-    @pytest.hookimpl(wrapper=True, tryfirst=True)  # outside of other plugins' time limits
-    def pytest_runtest_protocol(
-        self, item: pytest.Item, nextitem: pytest.Item | None
-    ) -> Generator[None, Any, Any]:
-        is_due = any(each is not None and _takes_results(each) for each in (item, nextitem))
-        is_only_set_up = item.config.getoption("setupplan") or item.config.getoption("setuponly")
-        claims = claim_session(item.session) if is_due else None
-        if claims is not None and not is_only_set_up and claims.turns.are_due(item, nextitem):
-            self._place = item
-            claims.turns.run(item, nextitem, without=self)
-        return (yield)
-
-    @pytest.hookimpl(specname="pytest_runtest_protocol", tryfirst=True)
-    def pytest_runtest_protocol_again(self, item: pytest.Item) -> bool | None:
-        """Keep pytest from running a test at whose place one was run."""
-        return True if item is self._place else None
-
-
 @contextmanager
 def _staying(item: pytest.Item) -> Iterator[None]:
     """Fail a claim that calls `pytest.exit` within the block, since its exit code could be 0.
 
-    If repro itself ends pytest, as interrupted, pytest ends.
+    If repro itself ends pytest, as interrupted, pytest ends. It ends, too, where the store of a
+    claim fails.
     """
     try:
         yield
+    except StoreError as error:
+        if running.takes_results(item):
+            workers.end_session(item.config, error)
+        raise
     except pytest.exit.Exception as left:
         is_ours = left.returncode == pytest.ExitCode.INTERRUPTED
         if is_ours or not item.get_closest_marker("claim"):
@@ -252,7 +216,7 @@ def _staying(item: pytest.Item) -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
-    claims = item.config.stash.get(SESSION, None)
+    claims = claims_of(item.config)
     if claims is not None and item in claims.refused:
         pytest.fail(shown_lines(claims.refused[item]), pytrace=False)
     with _staying(item):
@@ -267,7 +231,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
 
 def _session_of(request: pytest.FixtureRequest, marker: str) -> ClaimSession:
     """Return the session of a test that takes a fixture; the test must have a marker."""
-    claims: ClaimSession | None = request.config.stash.get(SESSION, None)
+    claims = claims_of(request.config)
     if claims is None or not request.node.get_closest_marker(marker):
         raise pytest.UsageError(
             f"The {request.fixturename} fixture is for tests marked with @{marker}(...)."
@@ -278,7 +242,7 @@ def _session_of(request: pytest.FixtureRequest, marker: str) -> ClaimSession:
 @pytest.fixture(name="trials")  # a function of this name would hide the module
 def trials_fixture(request: pytest.FixtureRequest) -> Trials:
     """Return trials of arms; their metrics can be compared, and are trained if need be."""
-    return _session_of(request, "claim").trials_for(request.node)
+    return _session_of(request, "claim").start_trials(request.node)
 
 
 @pytest.fixture
@@ -304,7 +268,7 @@ def plot_fixture(request: pytest.FixtureRequest) -> Generator[Plot]:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    claims: ClaimSession | None = item.config.stash.get(SESSION, None)
+    claims = claims_of(item.config)
     if claims is None or not item.get_closest_marker("claim"):
         report = yield
     elif item in claims.refused:
@@ -312,8 +276,8 @@ def pytest_runtest_makereport(
         claims.gate.announce_error(item, None, report)
     else:
         report = yield from _judged_report(claims, item, call)
-    if call.when != "teardown" and _takes_results(item):  # shows whether a hook changes it later
-        report.user_properties.append((OUTCOME, report.outcome))
+    if claims is not None and call.when != "teardown" and running.takes_results(item):
+        report.user_properties.append((OUTCOME, report.outcome))  # shows if a hook changes it later
     return report
 
 
@@ -332,6 +296,10 @@ def _judged_report(
         elif call.excinfo is not None:  # of a fixture
             claims.gate.announce_error(item, call.excinfo.value, report)
         claims.gate.require_judged(item, report)
+    except StoreError as error:
+        workers.end_session(item.config, error)
+    except pytest.exit.Exception:  # of `end_session`, while it trained further seeds
+        raise
     except Exception as error:  # an error in a hook would end pytest before the other claims
         from repro.plugin.gate import fail
 
@@ -340,28 +308,18 @@ def _judged_report(
     return report
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_report_teststatus(
-    report: pytest.CollectReport | pytest.TestReport, config: pytest.Config
-) -> Generator[None, Any, Any]:
-    """Show no letter for a claim among the dots, since it has a line of its own."""
-    status = yield
-    is_announced = any(name == PROPERTY for name, _ in getattr(report, "user_properties", ()))
-    return (status[0], "", status[2]) if is_announced and config.get_verbosity() == 0 else status
-
-
 # The end
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    claims: ClaimSession | None = session.config.stash.get(SESSION, None)
+    claims = claims_of(session.config)
     if claims is None:
         return
     claims.close()
-    if (notes := workers.notes_of(session.config)) is not None:
+    if workers.is_worker(session.config):
         from repro.plugin.summary import account_of
 
-        notes.leave_account(account_of(claims))
+        workers.tell(session.config, "account", account_of(claims))
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -370,7 +328,7 @@ def pytest_terminal_summary(
 ) -> Generator[None, None, None]:
     """Write the summary of the claims, after pytest's own summary."""
     yield
-    if hasattr(config, "workerinput"):
+    if workers.is_worker(config):
         return  # a worker of xdist: its records reach the controller
     if plan := config.stash.get(PLAN_TEXT, None):
         terminalreporter.write_line(plan)
@@ -382,8 +340,8 @@ def pytest_terminal_summary(
     import_whole("repro.plugin.summary")
     from repro.plugin.summary import account_of, summarise
 
-    own, of_workers = config.stash.get(SESSION, None), workers.of(config)
-    accounts = of_workers.notes.accounts() if of_workers else [account_of(own)] if own else []
+    own, of_workers = claims_of(config), workers.of(config)
+    accounts = of_workers.told("account") if of_workers else [account_of(own)] if own else []
     summarise(terminalreporter, config, records, figures, accounts)
 
 

@@ -1,12 +1,13 @@
 """The claims of a session: planned together, trained by one pool, judged one by one.
 
-The session reads claims ahead of their tests (`read`), trains the missing runs (`train`), and turns
-each test report into a verdict (`judge`). `Turns` says which claim is run when.
+The session reads all claims (`plan_all`) and puts them into an order (`in_order`). Each waits for
+its runs before its test (`wait_for`), and for further seeds while its test runs. Each test report
+is turned into a verdict (`judge`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property, partial
@@ -35,7 +36,7 @@ from repro.plugin.claims import (
     quiet,
     with_other_fixtures,
 )
-from repro.plugin.display import Display, display_of
+from repro.plugin.display import display_of
 from repro.plugin.gate import Gate
 from repro.plugin.options import (
     evidence_of,
@@ -44,22 +45,16 @@ from repro.plugin.options import (
     store_folder,
 )
 from repro.plugin.plot import Plot
+from repro.plugin.time_limits import TimeLimits
 from repro.plugin.trials import Trials
-from repro.plugin.turns import SECONDS_OF_A_WAIT, Turns
 from repro.plugin.verdict import LEFT_OUT, SAID_IN_FULL, Gathered
-from repro.plugin.workers import (
-    Notes,
-    end_session,
-    is_debugged,
-    noted,
-    notes_of,
-    trainers_of,
-)
+from repro.plugin.workers import end_session, is_debugged, is_worker, trainers_of
 from repro.recorded.results import WithRecorded
 from repro.report.plan_text import plan_line
 from repro.runs.plan import Plan
 from repro.runs.pool import Pool, TrainingStopped
 from repro.runs.profiles import PROFILES, profile_named
+from repro.runs.queue import work_of
 from repro.runs.results import KnownResults, Results, RunsMissing
 from repro.runs.training import Training
 from repro.store import Store, StoreError
@@ -75,7 +70,7 @@ class ClaimSession:
         try:
             return cls(session, items)
         except (ValueError, StoreError, EvidenceError) as error:
-            if notes_of(session.config) is not None:
+            if is_worker(session.config):
                 end_session(session.config, error)
             raise pytest.UsageError(str(error)) from error
 
@@ -96,13 +91,17 @@ class ClaimSession:
         self.results, self.training = self._results()
         self.known = WithRecorded(self.results)
         """The results of the session, with recorded results."""
+        is_planned = self.training is not None and not is_worker(config)
+        planned = [x for x in self.trained if x not in self.unplanned] if is_planned else []
         self.plan = Plan(
-            {item: partial(self.read, item) for item in self.trained if item not in self.unplanned},
-            is_done=self._is_done,
-            ready=[item for item in self.items if item not in self.trained],
-            last=[*self.unplanned, *self.figures],
+            {item: partial(self.read, item) for item in planned}, is_done=self._is_done
         )
-        self.turns = Turns(config, items, self.plan, self.train)
+        """The claims that are read ahead of their tests. There are none where nothing can be
+        trained, nor in a worker of xdist: one claim that crashes it would take the others along."""
+        self._compares = bool(option(config, "plan"))
+        """True where reading a claim includes the comparison with the ledger."""
+        self._limits = TimeLimits(config)
+        config.pluginmanager.register(self._limits)
         self._has_announced = False
         self._gathered: dict[pytest.Item, Gathered] = {}
         """The fixture of each claim whose test runs, until the claim is judged."""
@@ -191,13 +190,38 @@ class ClaimSession:
     def _is_done(self, run: Run) -> bool:
         return isinstance(self.results, Results) and self.results.is_done(run)
 
-    # Reading claims, and training missing runs
+    # Reading claims ahead of their tests
+
+    def plan_all(self) -> None:
+        """Read all claims for the first time."""
+        try:
+            self.plan.read_all()
+        except StoreError as error:
+            end_session(self.config, error)
+        self._compares = True
+
+    def in_order(self, items: Iterable[pytest.Item]) -> list[pytest.Item]:
+        """Return tests in the order in which they are run: the cheapest claims first.
+
+        Before them come tests that are no claims. Claims that cannot be planned come last.
+        """
+        claims, figures = set(self.items), set(self.figures)
+
+        def place(item: pytest.Item) -> tuple[int, float]:
+            is_later = 3 * (item in figures) or 2 * (item in self.unplanned)
+            return is_later or int(item in claims), sum(map(work_of, self.plan.missed_by(item)))
+
+        return sorted(items, key=place)
 
     def read(self, item: pytest.Item) -> None:
-        """Call the test of a claim; raises `RunsMissing` if the test, or the gate, needs runs."""
-        trials = self.trials_of(item)
+        """Call the test of a claim; raises `RunsMissing` if it needs runs.
+
+        The first reading leaves out what the comparison with the ledger needs: it is made when the
+        claim's test has ended.
+        """
+        trials = self.new_trials(item)
         raised: BaseException | None = None
-        with noted(self.config, item), quiet():
+        with quiet():
             try:
                 call(item, trials=trials)
             except (RunsMissing, StoreError, KeyboardInterrupt):
@@ -205,13 +229,14 @@ class ClaimSession:
             except BaseException as error:  # also sys.exit: it comes again when the test is run
                 raised = error
         if raised is None or isinstance(raised, AssertionError):
-            self.gate.compare(item, trials, holds=raised is None)
+            if self._compares:
+                self.gate.compare(item, trials, holds=raised is None)
         elif not isinstance(raised, (*SAID_IN_FULL, *LEFT_OUT)) and is_called_alike(item):
             self.unreadable[item] = said_in_full(raised)
 
     def read_ahead(self, item: pytest.Item) -> Trials:
         """Call the test of a claim, and return its `trials` with all arms that it asked for."""
-        trials = self.trials_of(item)
+        trials = self.new_trials(item)
         with suppress(Exception, pytest.skip.Exception), quiet():  # for pytest to report
             call(item, trials=trials)
         return trials
@@ -221,6 +246,7 @@ class ClaimSession:
 
         Returns the number of missing runs for each claim whose verdict misses any.
         """
+        self._compares = True
         missing = {claim_id(item): self._missing_runs(item) for item in self.trained}
         self.gate.reference = PROFILES[self.profile.name].reference
         for item in self.trained:
@@ -237,55 +263,45 @@ class ClaimSession:
             return len(stopped.runs)
         return 0
 
-    def train(self, seconds: float) -> None:
-        """Keep the pool busy with what the plan misses; wait so long at most for a result."""
-        if self.training is None or not self.plan.missing:
-            return
-        self.plan.read_all()
-        self._announce_plan(self.training)
-        try:
-            self.training.advance(self.plan, seconds=seconds)
-        except TrainingStopped as stopped:
-            end_session(self.config, stopped)
+    # Training
 
-    def _train_now(self, runs: Sequence[Run]) -> None:
-        """Train these runs now, while the claim's test waits for them."""
-        assert self.training is not None
+    def wait_for(self, item: pytest.Item) -> None:
+        """Train until a claim has all runs that it is known to miss."""
+        if missing := self.plan.take(item):
+            self._train(missing)
 
-        def wait() -> None:
-            if missing := [run for run in runs if not self._is_done(run)]:
-                raise RunsMissing(missing)
-
-        plan = Plan({"now": wait}, is_done=self._is_done, urgent=True)
+    def _train_in_test(self, runs: Sequence[Run]) -> None:
+        """Train runs while the test of a claim waits for them."""
         capture = self.config.pluginmanager.getplugin("capturemanager")
+        shown = capture.global_and_fixture_disabled() if capture else nullcontext()
+        with self._limits.suspended(), shown:
+            self._train(runs)
+
+    def _train(self, runs: Sequence[Run]) -> None:
+        assert self.training is not None
         try:
-            with capture.global_and_fixture_disabled() if capture else nullcontext():
-                self._announce_plan(self.training)
-                while plan.take_ready() is None:
-                    self.training.advance(plan, seconds=SECONDS_OF_A_WAIT)
+            self.plan.want(runs)
+            self._announce()
+            self.training.train(self.plan)
         except TrainingStopped as stopped:
             end_session(self.config, stopped)
 
-    def _announce_plan(self, training: Training) -> None:
+    def _announce(self) -> None:
         """Say once what will be trained, and how long it will take."""
+        assert self.training is not None
         if self._has_announced:
             return
         self._has_announced = True
-        training.show = lambda status: self._display.show(
-            replace(status, requested=len(self.requested))
-        )
-        lines = self.unplanned_lines()
-        if self.plan.missing:
-            lines.append(plan_line(training.status(self.plan)))
+        display, status = display_of(self.config), self.training.status(self.plan)
+        lines = [*self.unplanned_lines(), plan_line(status)]
         if trainers_of(self.config) == 0:
             lines.append("training is serial: -n 0, -s or a debugger keeps it in this process")
         for line in lines:
-            self._display.say(line)
-
-    @property
-    def _display(self) -> Notes | Display:
-        """The display of this process; in a worker, the notes to the process with the display."""
-        return notes_of(self.config) or display_of(self.config)
+            display.say(line)
+        self.training.show = lambda status: display.show(
+            replace(status, requested=len(self.requested))
+        )
+        self.training.show(status)
 
     def unplanned_lines(self) -> list[str]:
         """Say which claims cannot be read ahead of their tests, and why."""
@@ -297,17 +313,14 @@ class ClaimSession:
 
     # Running a claim's test: its fixtures, and its verdict
 
-    def trials_for(self, item: pytest.Item) -> Trials:
-        """Return the `trials` fixture of a claim whose test runs."""
-        trains = item in self.unplanned or not is_called_alike(item)
-        self._gathered[item] = trials = self.trials_of(item, trains=trains)
+    def start_trials(self, item: pytest.Item) -> Trials:
+        """Return the `trials` fixture of a claim whose test runs; it trains what it misses."""
+        self._gathered[item] = trials = self.new_trials(item)
+        trials.train = self._train_in_test if self.training is not None else None
         return trials
 
-    def trials_of(self, item: pytest.Item, *, trains: bool = False) -> Trials:
-        """Make a new `trials` fixture for one call of a claim's test.
-
-        With `trains` the fixture itself trains missing runs.
-        """
+    def new_trials(self, item: pytest.Item) -> Trials:
+        """Make a `trials` fixture for one call of a claim's test."""
         mark = mark_of(item)
         profile = self.profile
         if not profile.looks_once:
@@ -319,7 +332,6 @@ class ClaimSession:
             only_at=mark.only_at,
             after=mark.after,
             skip_reason=partial(self.gate.skip_reason, item),
-            train=self._train_now if trains and self.training is not None else None,
         )
 
     def document_of(self, item: pytest.Item) -> Document:
@@ -335,7 +347,7 @@ class ClaimSession:
         self, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport
     ) -> None:
         """Turn a claim's test report into its verdict, compared with the ledger."""
-        gathered = self._gathered.pop(item, None) or self.trials_of(item)
+        gathered = self._gathered.pop(item, None) or self.new_trials(item)
         raised = call.excinfo.value if call.excinfo else None
         self.reports += self.gate.judge(item, raised, report, gathered)
 

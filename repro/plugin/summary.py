@@ -58,9 +58,10 @@ MOST_REMARKS, MOST_OF_EVIDENCE = 2, 3
 class Account(TypedDict):
     """The work of one process: requested runs, trained runs, and remarks."""
 
-    requested: int
-    missing: int
-    """The requested runs without a result, because training failed or was stopped."""
+    requested: list[str]
+    """The keys of the requested runs."""
+    missing: list[str]
+    """The keys of those without a result, because training failed or was stopped."""
     trained: int
     reports: list[str]
     evidence: list[str]
@@ -74,12 +75,13 @@ class Account(TypedDict):
 def account_of(session: ClaimSession) -> Account:
     """Return the work of this process, for the summary of the main process."""
     training, results = session.training, session.results
-    remarks, missing = list(session.reports), len(session.plan.missing)
-    if training is not None and isinstance(results, Results):
-        missing += len(results.failures)
+    remarks, requested, missing = list(session.reports), [], []
+    if isinstance(results, Results):
+        requested = list(map(results.key, session.requested))
+        missing = [results.key(run) for run in session.requested if results.get(run) is None]
         remarks += remarks_on(results.read().items())
     return {
-        "requested": len(session.requested),
+        "requested": requested,
         "missing": missing,
         "trained": training.trained if training is not None else 0,
         "reports": remarks,
@@ -135,15 +137,17 @@ def _write_verdicts(
     remarks = list(dict.fromkeys(line for account in accounts for line in account["reports"]))
     most = (MOST_REMARKS, MOST_OF_EVIDENCE) if config.get_verbosity() <= 0 else (None, None)
     _write_some(terminal, remarks, most[0], "remarks, with -v", yellow=True)
-    requested = sum(account["requested"] for account in accounts)
+    requested = {key for account in accounts for key in account["requested"]}
     _write_some(terminal, results.evidence, most[1], "lines on evidence, with -v or in the report")
     from_evidence = any(account["evidence"] for account in accounts)
     if requested and not from_evidence:
         trained = sum(account["trained"] for account in accounts)
-        missing = sum(account["missing"] for account in accounts)
-        without = f"{missing} not trained, " if missing else ""
+        stored = {
+            key for each in accounts for key in each["requested"] if key not in each["missing"]
+        }
+        without = f"{len(requested - stored)} not trained, " if requested - stored else ""
         terminal.write_line(
-            f"{counted(requested, 'distinct run')} needed: {trained} trained now,"
+            f"{counted(len(requested), 'distinct run')} needed: {trained} trained now,"
             f" {without}the rest stored"
         )
     if option(config, "update-ledger"):

@@ -42,10 +42,11 @@ class Trials:
         only_at: str | None = None,
         after: int = 0,
         skip_reason: Callable[[str, Sequence[str]], str | None] | None = None,
-        train: Callable[[Sequence[Run]], None] | None = None,
     ) -> None:
         self.results, self.profile, self.requested = results, profile, requested
-        self.only_at, self.after, self.skip_reason, self._train = only_at, after, skip_reason, train
+        self.only_at, self.after, self.skip_reason = only_at, after, skip_reason
+        self.train: Callable[[Sequence[Run]], None] | None = None
+        """Trains missing runs while the claim's test waits; None where it is read ahead."""
         self.judge = Judge(Design(looks=profile.looks, futility=profile.futility))
         self.arms: list[Arm] = []
         self.metrics: list[str] = []
@@ -314,8 +315,8 @@ class Trials:
             {arm.starts_from: None for arm in seeds if arm.starts_from is not None}
         )
         missing = self._missing(seeds)
-        if missing and self._train:
-            self._train(missing)
+        if missing and self.train is not None:
+            self.train(missing)
             missing = self._missing(seeds)
         if missing:
             raise self.results.missing_error(missing)

@@ -1,159 +1,125 @@
-"""With pytest-xdist, one worker gets all claims, and starts as many trainers as `-n` says.
+"""Sessions with pytest-xdist: `pytest -n 4`.
 
-`pytest -n 4` starts four workers. One of them gets every claim and starts four trainers; the others
-get the other tests. Verdicts reach the controller with pytest's own reports. A worker tells it
-everything else by files in one folder: which tests are claims, which one is being judged, the
-progress of training, and its account at the end.
+- **Claims alone**: no workers are started. This process reads and judges all claims, and `-n` is
+  the number of trainers.
+- **Claims and other tests**: xdist spreads all tests, as ever. Each worker is a session of its own
+  with one trainer; the locks of the store keep workers from training a run twice.
+- **No claims**: xdist's own session.
+
+Verdicts reach the controller with pytest's own reports. A worker tells it all else when it ends:
+which claims it has collected, and its account.
 """
 
 from __future__ import annotations
 
+import ast
+import fnmatch
 import json
 import os
-import shutil
-import tempfile
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
 
-from repro.files import write_beside
 from repro.plugin.command_line import option
-from repro.plugin.display import Display, display_of
+from repro.plugin.options import path_named
 from repro.report.lines import ERROR, PROPERTY, ClaimLine
-from repro.runs.progress import Status
-
-SECONDS_BETWEEN_LOOKS = 0.5
 
 NAME = "repro-workers"
 """The name of `Workers` among pytest's plugins."""
 
-FOLDER, PROFILE, TRAINERS = "repro-folder", "repro-profile", "repro-trainers"
-IN_ORDER = "repro-in-order"
-"""Keys of `workerinput`, which the controller sends to its workers."""
+PROFILE = "repro-profile"
+"""The key of the session's profile in what the controller sends to its workers."""
+
+TRAINERS = pytest.StashKey[int]()
+"""The number of trainers that `-n` names, where no workers are started."""
 
 
-class Notes:
-    """The folder of notes that workers write and the controller reads."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._read = 0
-
-    def leave(self, name: str, content: object) -> None:
-        """Write a note as JSON; it replaces an older one with the same name.
-
-        `claims` has the node ids of claims and figures, `done` the tests that a replacement of a
-        crashed worker need not run, `seen` the claims that `Collected` has noted, and `ended` the
-        sentence with which a worker ends the session.
-        """
-        write_beside(self._folder / f"{name}.json", json.dumps(content))
-
-    def left(self, name: str) -> Any:
-        """Return the note with this name; an empty list if there is none."""
-        return json.loads(self._text(f"{name}.json") or "[]")
-
-    def leave_account(self, account: object) -> None:
-        """Write the account of this worker; after an interruption nobody reads it."""
-        with suppress(OSError):
-            self.leave(os.environ["PYTEST_XDIST_WORKER"], account)
-
-    def accounts(self) -> list[Any]:
-        """Return the accounts of the workers that had claims and did not crash."""
-        return [self.left(path.stem) for path in sorted(self._folder.glob("gw*.json"))]
-
-    def set_current(self, nodeid: str) -> None:
-        """Note the claim that is being read or judged; empty for none."""
-        with suppress(OSError):
-            (self._folder / "current").write_text(nodeid)
-
-    def current(self) -> str:
-        """Return the claim that was last read or judged."""
-        return self._text("current")
-
-    def say(self, line: str) -> None:
-        """Have the controller show a line, such as the plan of the training."""
-        with suppress(OSError), (self._folder / "lines").open("a", encoding="utf-8") as file:
-            file.write(f"{line}\n")
-
-    def show(self, status: Status) -> None:
-        """Have the controller show the progress of training; a lost status does no harm."""
-        with suppress(OSError):
-            write_beside(self._folder / "status", status.as_json())
-
-    def pass_on(self, display: Display) -> None:
-        """Show new lines and the last status on a display."""
-        whole = self._text("lines")
-        new = whole[self._read : whole.rfind("\n") + 1]
-        self._read += len(new)
-        for line in new.splitlines():
-            display.say(line)
-        if status := self._text("status"):
-            display.show(Status.from_json(status))
-
-    def _text(self, name: str) -> str:
-        try:
-            return (self._folder / name).read_text(encoding="utf-8")
-        except OSError:
-            return ""
+def start_no_workers_for_claims(config: pytest.Config) -> None:
+    """Turn the workers of `-n` into trainers, if pytest will collect claims and no other tests."""
+    is_usual = config.getoption("numprocesses", None) and config.getoption("dist") == "load"
+    if is_usual and is_of_claims_alone(config):
+        config.stash[TRAINERS] = len(config.option.tx)
+        config.option.numprocesses, config.option.dist, config.option.tx = None, "no", []
 
 
-def notes_of(config: pytest.Config) -> Notes | None:
-    """Return the notes of a worker; None in a process that is no worker."""
-    folder = getattr(config, "workerinput", {}).get(FOLDER)
-    return Notes(Path(folder)) if folder else None
+def is_of_claims_alone(config: pytest.Config) -> bool:
+    """Return whether the files that the command names have claims and figures, and no other tests.
+
+    It reads their source until it finds another test. What it cannot read counts as one.
+    """
+    selects_claims = config.option.markexpr == "claim"
+    has_claims = False
+    for is_claim in _kinds_of_tests(config):
+        if not (is_claim or selects_claims):
+            return False
+        has_claims |= is_claim
+    return has_claims and not config.getoption("doctestmodules", False)
 
 
-@contextmanager
-def noted(config: pytest.Config, item: pytest.Item) -> Iterator[None]:
-    """Note which claim is read or judged, in case it crashes this worker."""
-    notes = notes_of(config)
-    if notes is None:
-        yield
-        return
-    before = notes.current()
-    notes.set_current(item.nodeid)
+def _kinds_of_tests(config: pytest.Config) -> Iterator[bool]:
+    """Yield for each test that the command names whether it is a claim or a figure."""
+    for argument in config.args:
+        path, (_, *inside) = path_named(config, argument), argument.split("::")
+        name = inside[0].partition("[")[0] if inside else ""
+        for file in _test_files(config, path) if path.is_dir() else [path]:
+            yield from _kinds_in(config, file, name)
+
+
+def _test_files(config: pytest.Config, folder: Path) -> Iterator[Path]:
+    """Yield the files of tests below a folder that pytest does not ignore."""
+
+    def is_ignored(path: Path) -> bool:
+        return bool(config.hook.pytest_ignore_collect(collection_path=path, config=config))
+
+    patterns = config.getini("python_files")
+    for place, below, files in os.walk(folder):
+        below[:] = sorted(name for name in below if not is_ignored(Path(place, name)))
+        for name in sorted(files):
+            is_named = any(fnmatch.fnmatch(name, pattern) for pattern in patterns)
+            if is_named and not is_ignored(Path(place, name)):
+                yield Path(place, name)
+
+
+def _kinds_in(config: pytest.Config, file: Path, only: str) -> Iterator[bool]:
+    """Yield for each test in a file, or in a test or class of it, whether it is a claim."""
     try:
-        yield
-    finally:
-        notes.set_current(before)
+        tree = ast.parse(file.read_bytes())
+    except (OSError, SyntaxError, ValueError):  # pytest's error says more
+        yield False
+        return
+    prefixes = ("test", *config.getini("python_functions"))
+    named = [node for node in tree.body if not only or getattr(node, "name", only) == only]
+    for node in (each for top in named for each in ast.walk(top)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            if any(node.name.startswith(x) or fnmatch.fnmatch(node.name, x) for x in prefixes):
+                yield any(map(_is_mark, node.decorator_list))
+        elif isinstance(node, ast.ImportFrom):
+            yield from (False for alias in node.names if alias.name.startswith(prefixes))
 
 
-def of(config: pytest.Config) -> Workers | None:
-    """Return the `Workers` of the controller; None without xdist."""
-    found: Workers | None = config.pluginmanager.getplugin(NAME)
-    return found
+def _is_mark(decorator: ast.expr) -> bool:
+    """Return whether a decorator is `claim(...)` or `figure(...)`, by any way to name them."""
+    called = decorator.func if isinstance(decorator, ast.Call) else decorator
+    name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+    return name in ("claim", "figure")
+
+
+def is_worker(config: pytest.Config) -> bool:
+    """Return whether this process is a worker of xdist."""
+    return hasattr(config, "workerinput")
 
 
 def trainers_of(config: pytest.Config) -> int | None:
     """Return the number of trainers: that of `-n`, else None for one trainer per core.
 
-    With `-n 0`, `-s` or a debugger it is 0: this process trains one batch after the other.
+    With `-n 0`, `-s` or a debugger it is 0: this process trains one batch after the other. A worker
+    of xdist has one.
     """
     if is_debugged(config) or config.getoption("numprocesses", None) == 0:
         return 0
-    named: int | None = getattr(config, "workerinput", {}).get(TRAINERS)
-    return named
-
-
-def end_session(config: pytest.Config, why: object) -> NoReturn:
-    """End the session with a sentence; a worker leaves it to the controller, which can show it."""
-    if (notes := notes_of(config)) is not None:
-        notes.leave("ended", str(why))
-    pytest.exit(str(why), pytest.ExitCode.INTERRUPTED)
-
-
-def keeps_order(config: pytest.Config) -> bool:
-    """Return whether claims are run in pytest's order, though others could be judged sooner.
-
-    With another `--dist` a worker knows all claims, and runs its own. --stepwise skips, the next
-    time, all tests that were collected before the one that failed.
-    """
-    of_worker = getattr(config, "workerinput", {})
-    return bool(of_worker.get(IN_ORDER) or config.getoption("stepwise", False))
+    return 1 if is_worker(config) else config.stash.get(TRAINERS, None)
 
 
 def is_debugged(config: pytest.Config) -> bool:
@@ -162,183 +128,74 @@ def is_debugged(config: pytest.Config) -> bool:
     return bool(given("usepdb") or given("trace") or given("capture") == "no")
 
 
+def keeps_order(config: pytest.Config) -> bool:
+    """Return whether the command line puts tests into an order by their last results."""
+    return any(config.getoption(name, False) for name in ("stepwise", "failedfirst", "newfirst"))
+
+
+# What workers and their controller tell each other
+
+
+def end_session(config: pytest.Config, why: object) -> NoReturn:
+    """End the session with a sentence; a worker leaves it to the controller, which can show it."""
+    if is_worker(config):
+        tell(config, "ended", str(why))
+    pytest.exit(str(why), pytest.ExitCode.INTERRUPTED)
+
+
+def tell(worker: pytest.Config, name: str, content: object) -> None:
+    """Have a worker of xdist tell its controller something when it ends.
+
+    `seen` has the claims that `Collected` has noted, `account` the work of a worker, and `ended`
+    the sentence with which it ends the session.
+    """
+    worker.workeroutput[_named(name)] = json.dumps(content)  # type: ignore[attr-defined]
+
+
+def _named(name: str) -> str:
+    return f"repro-{name}"
+
+
+def of(config: pytest.Config) -> Workers | None:
+    """Return the `Workers` of the controller; None without xdist."""
+    found: Workers | None = config.pluginmanager.getplugin(NAME)
+    return found
+
+
 class Workers:
     """The workers of a session, in the controller; a plugin of pytest."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._folder = Path(tempfile.mkdtemp(prefix="repro-workers-"))
-        self.notes = Notes(self._folder)
-        self._finished: set[str] = set()
-        """The node ids of the tests that were run, or that crashed."""
-        self._is_over = threading.Event()
-        self._thread = threading.Thread(target=self._pass_on, name=NAME, daemon=True)
+        self._told: dict[str, list[Any]] = {}
+        self._crashed: dict[str, pytest.TestReport] = {}
+        """The reports of tests that crashed their worker, by node id."""
 
-    def pytest_sessionstart(self) -> None:
-        """Start to pass notes on to the display, since there is a terminal now."""
-        self._thread.start()
+    def told(self, name: str) -> list[Any]:
+        """Return what the workers have told by this name, those that did not crash."""
+        return self._told.get(name, [])
 
     def pytest_configure_node(self, node: Any) -> None:
-        """Tell a new worker its folder, profile and number of trainers."""
-        alone = self._config.getoption("dist") != "load"
-        processes = self._config.getoption("numprocesses", None)
-        node.workerinput[FOLDER] = str(self._folder)
+        """Tell a new worker the profile of the session."""
         node.workerinput[PROFILE] = option(self._config, "profile")
-        node.workerinput[TRAINERS] = 1 if alone else processes
-        node.workerinput[IN_ORDER] = alone
 
-    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:
-        """Send all claims to one worker, unless the user chose another `--dist`."""
-        is_usual = config.getoption("dist") == "load"
-        return ClaimsTogether(self.notes, self._finished) if is_usual else None
-
-    def pytest_runtest_logfinish(self, nodeid: str) -> None:
-        self._finished.add(nodeid)
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self) -> None:
-        """End the session with the sentence of a worker that could not go on."""
-        if why := self.notes.left("ended"):
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Listen to a worker that ends; end the session if the worker could not go on."""
+        output = getattr(node, "workeroutput", {})
+        for name in ("seen", "account", "ended"):
+            if _named(name) in output:
+                self._told.setdefault(name, []).append(json.loads(output[_named(name)]))
+        for why in self.told("ended"):
             pytest.exit(why, pytest.ExitCode.INTERRUPTED)
 
-    @pytest.hookimpl(optionalhook=True)
     def pytest_handlecrashitem(self, crashitem: str, report: pytest.TestReport) -> None:
-        """Let a claim that crashed its worker be among the failures at the session's end."""
-        if crashitem in self.notes.left("claims"):
-            line = ClaimLine(
-                name=crashitem, verdict=ERROR, measured=report.longreprtext, fails=True
-            )
-            report.user_properties = [(PROPERTY, line.as_json())]
+        self._crashed[crashitem] = report
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
-        """Stop to pass notes on."""
-        self._is_over.set()
-        if self._thread.is_alive():
-            self._thread.join()
-
-    def pytest_unconfigure(self) -> None:
-        shutil.rmtree(self._folder, ignore_errors=True)
-
-    def _pass_on(self) -> None:
-        display = display_of(self._config)
-        while not self._is_over.wait(SECONDS_BETWEEN_LOOKS):
-            self.notes.pass_on(display)
-
-
-class ClaimsTogether:
-    """A scheduler of pytest-xdist: one worker gets all claims, the others get the other tests.
-
-    See `xdist.scheduler.protocol`. If a worker crashes, its remaining tests go to other workers,
-    except the test that crashed it.
-    """
-
-    def __init__(self, notes: Notes, finished: set[str]) -> None:
-        self._notes, self._finished = notes, finished
-        self._sent: dict[Any, list[int]] = {}
-        """The indices of the tests that each worker still has to run, in order."""
-        self._collections: dict[Any, Sequence[str]] = {}
-        self._names: Sequence[str] = ()
-        self._claims: list[int] = []
-        self._others: list[int] = []
-        self._of_claims: Any = None
-        """The worker with the claims."""
-
-    @property
-    def nodes(self) -> list[Any]:
-        return list(self._sent)
-
-    @property
-    def collection_is_completed(self) -> bool:
-        return bool(self._collections)  # claims do not wait for the collection of other workers
-
-    @property
-    def tests_finished(self) -> bool:
-        is_dealt = self.collection_is_completed and not self._claims and not self._others
-        return is_dealt and all(len(sent) < 2 for sent in self._sent.values())
-
-    @property
-    def has_pending(self) -> bool:
-        return bool(self._claims or self._others or any(self._sent.values()))
-
-    def add_node(self, node: Any) -> None:
-        self._sent[node] = []
-
-    def add_node_collection(self, node: Any, collection: Sequence[str]) -> None:
-        if self._names and list(collection) != self._names:
-            raise pytest.UsageError("The workers of xdist have collected different tests.")
-        self._collections[node] = list(collection)
-
-    def schedule(self) -> None:
-        """Send tests to each worker as soon as it has collected."""
-        if not self._names:
-            self._begin()
-        for node in self._sent:
-            if node in self._collections and not self._sent[node]:
-                self._deal(node)
-
-    def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:
-        self._sent[node].remove(item_index)
-        if node is not self._of_claims:
-            self._deal(node)
-
-    def mark_test_pending(self, item: str) -> None:
-        self._others.insert(0, self._names.index(item))
-        for node in self._sent:
-            self._deal(node)
-
-    def remove_pending_tests_from_node(self, node: Any, indices: Sequence[int]) -> None:
-        raise NotImplementedError("nothing is taken away from a worker")
-
-    def remove_node(self, node: Any) -> str | None:
-        """Take back the tests of a lost worker; return the test that crashed it, if any did."""
-        left = self._sent.pop(node)
-        self._collections.pop(node, None)
-        crashed: int | None = None
-        current = ""
-        if not left:  # it has run all its tests
-            self._of_claims = None if node is self._of_claims else self._of_claims
-            return None
-        if node is self._of_claims:  # it ran its claims in an order of its own
-            self._of_claims = None
-            current, claims = self._notes.current(), set(self._notes.left("claims"))
-            left = [place for place in left if self._names[place] not in claims]
-            self._claims = [
-                place
-                for place, name in enumerate(self._names)
-                if name in claims and name not in self._finished
-            ]
-            crashed = next((n for n in self._claims if self._names[n] == current), None)
-        if crashed is not None:
-            self._claims.remove(crashed)
-            self._finished.add(current)
-        elif left:
-            crashed = left.pop(0)
-        self._others[:0] = left
-        self._notes.leave("done", sorted(self._finished))
-        return None if crashed is None else self._names[crashed]
-
-    def _begin(self) -> None:
-        self._names = next(iter(self._collections.values()))
-        claims = set(self._notes.left("claims"))
-        for place, name in enumerate(self._names):
-            (self._claims if name in claims else self._others).append(place)
-
-    def _deal(self, node: Any) -> None:
-        """Send a worker its next tests: two, since it only runs one when it knows the next one."""
-        if node.shutting_down:
-            return
-        if len(self._sent) == 1:  # tests without training first
-            places, self._others, self._claims = [*self._others, *self._claims], [], []
-            self._of_claims = node
-        elif self._claims and self._of_claims is None:
-            places, self._claims = self._claims, []
-            self._of_claims = node
-        else:
-            wanted = max(0, 2 - len(self._sent[node]))
-            places, self._others = self._others[:wanted], self._others[wanted:]
-        if places:
-            self._sent[node] += places
-            node.send_runtest_some(places)
-        if node is self._of_claims or not self._others:
-            node.shutdown()  # after the tests that it was sent
+        """Let a claim that crashed its worker be among the failures at the session's end."""
+        claims = {nodeid for seen in self.told("seen") for nodeid, *_ in seen[0]}
+        for nodeid in claims & self._crashed.keys():
+            report = self._crashed[nodeid]
+            line = ClaimLine(name=nodeid, verdict=ERROR, measured=report.longreprtext, fails=True)
+            report.user_properties = [(PROPERTY, line.as_json())]

@@ -1,16 +1,12 @@
-"""The plan: the missing runs of each selected claim, and the claims that miss none.
+"""The plan: the missing runs of each selected claim, and the claims that may miss further ones.
 
 To read a claim is to call its test with the results so far. The test comes to its end, or stops at
-missing runs. So the first reading finds the arms of every claim, and later readings find further
-seeds for undecided claims.
-
-With the same results, a claim must ask for the same runs. A claim that asks for other arms each
-time would train for ever.
+missing runs. So the first reading finds the first arms of a claim, and later readings find further
+arms, and further seeds for an undecided claim.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
@@ -24,7 +20,7 @@ Claim = TypeVar("Claim", bound=Hashable)
 
 @dataclass
 class _Reading:
-    """The readings of one claim so far."""
+    """What the readings of one claim have found."""
 
     read: Callable[[], None]
     missing: dict[Run, None] = field(default_factory=dict)
@@ -36,7 +32,7 @@ class _Reading:
         self.missing = dict.fromkeys(self._stops_at())
         new = {run.arm for run in self.missing} - self.arms
         if self.arms and new and self._stops_elsewhere(is_done):
-            self.missing = {}
+            self.missing = {}  # its test asks for what it needs: the plan would train for ever
         self.arms |= new
 
     def _stops_at(self) -> tuple[Run, ...]:
@@ -57,97 +53,86 @@ class _Reading:
 
 
 class Plan(Generic[Claim]):
-    """The claims of a session, with the runs that each of them misses.
-
-    `claims` are read to know what they miss. The claims in `ready` miss nothing, and those in
-    `last` are ready when no other claim misses a run. The runs of an `urgent` plan are trained
-    before those of others.
+    """The claims that will be judged, with the runs that each of them misses.
 
     >>> plan = Plan({item: partial(read, item) for item in items}, is_done=results.is_done)
-    >>> while not (ready := plan.take_ready()):
-    ...     train(plan.missing)
+    >>> plan.read_all()
+    >>> for item in items:
+    ...     plan.want(plan.take(item))
+    ...     training.train(plan)
     """
 
     def __init__(
-        self,
-        claims: Mapping[Claim, Callable[[], None]],
-        *,
-        is_done: Callable[[Run], bool],
-        ready: Iterable[Claim] = (),
-        last: Iterable[Claim] = (),
-        urgent: bool = False,
+        self, claims: Mapping[Claim, Callable[[], None]], *, is_done: Callable[[Run], bool]
     ) -> None:
         self._readings = {claim: _Reading(read) for claim, read in claims.items()}
         self._is_done = is_done
-        self._unread = deque(self._readings)
-        self._ready, self._last = deque(ready), deque(last)
+        self._to_read = dict.fromkeys(self._readings)
+        """The claims that may miss runs which are not known yet."""
         self._waiting: dict[Run, list[Claim]] = {}
         self._new: list[list[Run]] = []
-        self.urgent = urgent
-
-    @property
-    def claims(self) -> int:
-        """The number of claims that are read."""
-        return len(self._readings)
+        self.wanted: dict[Run, None] = {}
+        """The missing runs of the claim whose test waits for them."""
+        self.claims = len(self._readings)
+        """The number of claims, with those that were taken."""
 
     @property
     def open(self) -> int:
-        """The number of claims that miss runs, among those read so far."""
-        return sum(bool(reading.missing) for reading in self._readings.values())
+        """The number of claims that miss runs, as far as they were read."""
+        others = sum(bool(reading.missing) for reading in self._readings.values())
+        return others + bool(self.wanted)
 
     @property
     def missing(self) -> Collection[Run]:
-        """The distinct runs that claims wait for."""
-        return self._waiting.keys()
+        """The distinct runs that are wanted, or that claims miss."""
+        return {**self.wanted, **self._waiting}.keys()
 
     def take_new(self) -> list[list[Run]]:
         """Return the missing runs of each claim that was read since this was called last."""
         new, self._new = self._new, []
         return new
 
-    @property
-    def next_ready(self) -> Claim | None:
-        """The claim that `take_ready` returns, if it is called now."""
-        while not self._ready and self._unread:
-            self._read(self._unread.popleft())
-        if not self._ready and not self._waiting:
-            self._ready, self._last = self._last, self._ready
-        return self._ready[0] if self._ready else None
+    def missed_by(self, claim: Claim) -> list[Run]:
+        """Return the missing runs of a claim, as far as it was read."""
+        return list(self._readings[claim].missing) if claim in self._readings else []
 
-    def take_ready(self) -> Claim | None:
-        """Return a claim that misses no run, each claim once; None where all others miss runs."""
-        ready = self.next_ready
-        if ready is not None:
-            self._ready.popleft()
-        return ready
+    def read_all(self) -> bool:
+        """Read all claims that may miss further runs; return whether there was any."""
+        claims, self._to_read = list(self._to_read), {}
+        for claim in claims:
+            reading = self._readings[claim]
+            reading.again(self._is_done)
+            for run in reading.missing:
+                self._waiting.setdefault(run, []).append(claim)
+            self._new.append(list(reading.missing))
+        return bool(claims)
 
-    def read_all(self) -> None:
-        """Read all claims that were not read yet."""
-        while self._unread:
-            self._read(self._unread.popleft())
+    def take(self, claim: Claim) -> list[Run]:
+        """Take a claim out of the plan, since its test is next; return its missing runs."""
+        missing = self.missed_by(claim)
+        self._readings.pop(claim, None)
+        self._to_read.pop(claim, None)
+        for run in missing:
+            self._waiting[run].remove(claim)
+            if not self._waiting[run]:
+                del self._waiting[run]
+        return missing
+
+    def want(self, runs: Iterable[Run]) -> None:
+        """Have these runs trained before all others: a claim waits for them."""
+        self.wanted = dict.fromkeys(runs)
 
     def look(self, runs: Iterable[Run]) -> bool:
-        """Note which of these runs are done, and read the claims again that now miss none.
-
-        Returns whether any claim was read.
-        """
-        again: list[Claim] = []
-        for run in [run for run in runs if run in self._waiting and self._is_done(run)]:
-            for claim in self._waiting.pop(run):
-                reading = self._readings[claim]
-                del reading.missing[run]
-                if not reading.missing:
-                    again.append(claim)
-        for claim in again:
-            self._read(claim)
-        return bool(again)
-
-    def _read(self, claim: Claim) -> None:
-        reading = self._readings[claim]
-        reading.again(self._is_done)
-        for run in reading.missing:
-            self._waiting.setdefault(run, []).append(claim)
-        if reading.missing:
-            self._new.append(list(reading.missing))
-        else:
-            self._ready.append(claim)
+        """Note which of these runs are done; return whether any claim has got all its runs."""
+        has_any = False
+        for run in list(runs):
+            if (run not in self._waiting and run not in self.wanted) or not self._is_done(run):
+                continue
+            self.wanted.pop(run, None)
+            for claim in self._waiting.pop(run, ()):
+                missing = self._readings[claim].missing
+                del missing[run]
+                if not missing:
+                    self._to_read[claim] = None
+                    has_any = True
+        return has_any

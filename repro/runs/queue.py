@@ -133,6 +133,8 @@ class Queue:
         Before all come the runs that others start from, and then the claims that are `first`.
         """
         self._add(runs, cost=0.0 if first else sum(map(work_of, runs)))
+        if first:
+            self._put_first(runs)
         starts = dict.fromkeys([*(_start_of(run.arm) for run in runs), *runs])
         urgent = [run for run in starts if run in self._behind and run in self._waiting]
         heappush(self._claims, (-1.0, next(self._order), urgent[::-1]))
@@ -208,6 +210,13 @@ class Queue:
                 if not is_timed(run.arm):
                     self.untimed.add(kind)
         heappush(self._claims, (cost, next(self._order), list(runs)[::-1]))
+
+    def _put_first(self, runs: Collection[Run]) -> None:
+        """Put runs that wait before the others of their parts."""
+        for run in reversed([run for run in runs if run in self._waiting]):
+            part = self._parts[self._waiting[run]]
+            part.remove(place := next(place for place in part if place[-1] == run))
+            part.append((math.inf, *place[1:]))
 
     def _can_start(self, run: Run) -> bool:
         """Return whether a run can start now; fail it if its start has failed."""

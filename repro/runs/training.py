@@ -19,13 +19,16 @@ from repro.store.upkeep import tidy
 
 SECONDS_BETWEEN_STATUSES = 0.5
 
+SECONDS_OF_A_WAIT = 1.0
+"""Seconds after which a wait for training looks again whether all is well."""
+
 
 class Training:
     """The training of one session; other sessions may share its store.
 
     >>> training = Training(store, pool, results, engine="auto", project=folder)
-    >>> while plan.take_ready() is None:
-    ...     training.advance(plan, seconds=1.0)
+    >>> plan.want(runs)
+    >>> training.train(plan)
     """
 
     def __init__(
@@ -40,15 +43,11 @@ class Training:
         """The progress of each batch in training, in words and as a share."""
         self._began: dict[int, float] = {}
         """The time at which each batch was submitted."""
-        self._plan: Plan[Any] | None = None
-        """The plan that knows all runs in `_done`."""
-        self._done: list[Run] = []
-        """The runs that this session has seen stored or failed."""
         self._has_begun = False
         self._showed = 0.0
 
-    def advance(self, plan: Plan[Any], *, seconds: float) -> None:
-        """Submit missing runs, and handle events; wait for them for at most this many seconds.
+    def train(self, plan: Plan[Any], *, seconds: float = SECONDS_OF_A_WAIT) -> None:
+        """Train until all runs are over that a plan wants, and beside them its other runs.
 
         Raises `TrainingStopped` where training cannot go on.
         """
@@ -56,16 +55,19 @@ class Training:
             if not self._has_begun:
                 tidy(self.store)
                 self._has_begun = True
-            if plan is not self._plan:  # runs may have ended while another one was advanced
-                self._plan = plan
-                plan.look(self._done)
-            self._hand_over(plan)
-            self._show(plan)
-            for event in self.pool.events(seconds):
-                self._take(event, plan)
-                self._show(plan)
+            self._queue.add(plan.wanted, first=True)
+            while plan.wanted:
+                self._advance(plan, seconds)
         except StoreError as error:
             raise TrainingStopped(str(error)) from error
+
+    def _advance(self, plan: Plan[Any], seconds: float) -> None:
+        """Submit missing runs, and handle events; wait for them for at most this many seconds."""
+        self._hand_over(plan)
+        self._show(plan)
+        for event in self.pool.events(seconds):
+            self._take(event, plan)
+            self._show(plan)
 
     def stop(self) -> None:
         """End all training after one more checkpoint; runs that end before it are stored."""
@@ -105,7 +107,10 @@ class Training:
         return seconds / self.pool.trainers
 
     def _hand_over(self, plan: Plan[Any]) -> None:
-        """Submit batches while there is room, and note runs that other sessions have trained."""
+        """Submit batches while there is room, and note runs that other sessions have trained.
+
+        If no batch is left for a trainer, it reads claims that may miss further runs.
+        """
         self._queue.look_again()
         is_new = True
         while is_new:
@@ -117,15 +122,16 @@ class Training:
             is_new = len(self._queue.batches) > count or bool(self._queue.found)
             while self._queue.found:
                 self._note_done(self._queue.found.pop(), plan)
+            if not is_new and self.pool.room() > 0:
+                is_new = plan.read_all()
 
     def _add_missing(self, plan: Plan[Any]) -> None:
         """Let the queue know what claims miss that were read since."""
         for runs in plan.take_new():
-            self._queue.add(runs, first=plan.urgent)
+            self._queue.add(runs)
 
     def _note_done(self, run: Run, plan: Plan[Any]) -> None:
         """Note that a run is stored, or has failed."""
-        self._done.append(run)
         self._queue.ended(run)
         plan.look([run])
 

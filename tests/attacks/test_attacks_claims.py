@@ -334,6 +334,8 @@ session.Store = no_store
 def test_what_cannot_go_on_is_one_sentence(clumsy, broken, said, workers):
     project = clumsy(a_claim())
     (project.path / "conftest.py").write_text(broken)
+    if workers:
+        (project.path / "test_unit.py").write_text(UNIT)  # claims alone have none
     result = judged(project, *workers, apart=True)
     assert result.ret == pytest.ExitCode.INTERRUPTED
     shown = result.stdout.str() + result.stderr.str()

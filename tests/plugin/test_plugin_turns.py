@@ -191,19 +191,27 @@ def test_a_module_is_torn_down_where_the_first_claim_to_run_is_in_another(scoped
 
 
 @pytest.mark.thorough
-def test_workers_run_claims_and_other_tests_of_all_folders(scoped):
-    result = run_apart(scoped, "-n", "2")
+@pytest.mark.parametrize("how", [("--dist", "loadfile"), ()], ids=["by file", "as usual"])
+def test_workers_run_claims_and_other_tests_of_all_folders(scoped, how):
+    result = run_apart(scoped, "-n", "2", *how)
     result.assert_outcomes(passed=18)
-    assert len(trainings(scoped)) == 45
-    workers = {
-        worker: re.findall(rf"\[{worker}\] [ \[\]%0-9]+ PASSED (\S+)", result.stdout.str())
-        for worker in ("gw0", "gw1")
-    }
-    of_claims = [
-        worker for worker, tests in workers.items() if any("test_one" in test for test in tests)
-    ]
-    assert len(of_claims) == 1
-    assert sum(map(len, workers.values())) == 18
+    assert len(trainings(scoped)) == 45, "the workers have trained a run twice"
+    assert trained(result) == (45, 45), "what workers share is counted once"
+    claims = re.findall(r"\[(gw.)\] [ \[\]%0-9]+ PASSED \S+test_o(?:ne|ther)", result.stdout.str())
+    assert len(claims) == 9
+    assert set(claims) == {"gw0", "gw1"}
+
+
+@pytest.mark.thorough
+def test_claims_alone_have_no_workers_and_are_trained_side_by_side(project):
+    change(project, "import random", "import os, random")
+    change(project, LOGS, f"{LOGS}; time.sleep(0.3); open(f'by_{{os.getpid()}}', 'w').close()")
+    with_claims(project, DEAR_FIRST.format(bound=0))
+    result = run_apart(project, "-n", "3")
+    result.assert_outcomes(passed=2)
+    assert ran(result) == ["cheap", "dear"]
+    assert "created: " not in result.stdout.str(), "workers were started"
+    assert len(list(project.path.glob("by_*"))) > 1, "one trainer has trained all"
 
 
 FIXTURES = """

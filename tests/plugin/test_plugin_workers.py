@@ -1,155 +1,83 @@
-"""With pytest-xdist: which worker gets which tests, and who takes over from one that crashed."""
+"""With pytest-xdist: who has workers, and what they say; the lines of a session's display."""
 
 from types import SimpleNamespace
 
 import pytest
 
 from repro.plugin.display import MOST_KNOWN, Display
-from repro.plugin.workers import ClaimsTogether, Notes
+from repro.plugin.workers import is_of_claims_alone
 from repro.report.lines import PROPERTY, ClaimLine
 from repro.runs.progress import Status
+from repro.store.store import _NOTE as NOTE
+from tests.plugin.sessions import run_apart
 
-CLAIMS = [f"test_claims.py::test_{n}" for n in range(4)]
-UNITS = [f"test_units.py::test_{n}" for n in range(6)]
-TESTS = [*UNITS[:3], *CLAIMS, *UNITS[3:]]
-
-
-class Node:
-    """A worker of xdist, which runs nothing by itself."""
-
-    def __init__(self):
-        self.sent, self.shutting_down = [], False
-
-    def send_runtest_some(self, places):
-        assert not self.shutting_down, "what is sent after the end of a worker is never run"
-        self.sent += [TESTS[place] for place in places]
-
-    def shutdown(self):
-        self.shutting_down = True
+CLAIM = "@claim('x', source='9')\ndef test_it(trials): pass\n"
+FIGURE = "@marks.figure('x', source='9', x='x', y='y')\ndef test_lines(plot): pass\n"
+UNIT = "def test_unit(): pass\n"
+IN_TEXT = f"CLAIM = {CLAIM!r}\ndef helper(): pass\n"
+IN_CLASS = "class TestIt:\n    @repro.claim('x', source='9')\n    def test_it(self, trials): pass\n"
 
 
-class Session:
-    """A session of xdist: the scheduling, and workers that have collected the tests."""
-
-    def __init__(self, folder, workers):
-        self.notes, self.finished = Notes(folder), set()
-        self.notes.leave("claims", CLAIMS)
-        self.deals = ClaimsTogether(self.notes, self.finished)
-        self.nodes = [Node() for _ in range(workers)]
-        for node in self.nodes:
-            self.deals.add_node(node)
-        for node in self.nodes:
-            self.deals.add_node_collection(node, TESTS)
-            assert self.deals.collection_is_completed, "claims do not wait for the other workers"
-            self.deals.schedule()
-
-    def replacement(self):
-        node = Node()
-        self.deals.add_node(node)
-        self.deals.add_node_collection(node, TESTS)
-        self.deals.schedule()
-        return node
-
-    def ends(self, node, name=None):
-        """A worker has run the next test that it was sent, or in its place this claim."""
-        place = self.deals._sent[node][0]
-        self.finished.add(name or TESTS[place])
-        self.deals.mark_test_complete(node, place)
-
-    def runs_all(self, node):
-        """Run what a worker has, as a worker does: the last one when it knows that it is that."""
-        while len(self.deals._sent[node]) >= (1 if node.shutting_down else 2):
-            self.ends(node)
-
-
-@pytest.fixture
-def session(tmp_path):
-    return lambda workers: Session(tmp_path, workers)
+@pytest.mark.parametrize(
+    ("files", "arguments", "are_alone"),
+    [
+        ({"test_a": CLAIM}, "", True),
+        ({"test_a": CLAIM + FIGURE, "b/test_b": IN_CLASS, "b/line": UNIT}, "", True),
+        ({"test_a": CLAIM, "b/test_b": UNIT}, "", False),
+        ({"test_a": CLAIM, "b/test_b": UNIT}, "test_a.py", True),
+        ({"test_a": CLAIM, "b/test_b": UNIT}, "test_a.py b", False),
+        ({"test_a": CLAIM, "b/test_b": UNIT}, "--ignore b", True),
+        ({"test_a": CLAIM, "b/test_b": UNIT}, "-m claim", True),
+        ({"test_a": CLAIM, "b/test_b": UNIT}, "-m claim b", False),
+        ({"test_a": CLAIM, "build/test_b": UNIT, ".c/test_c": UNIT}, "", True),
+        ({"test_a": CLAIM, "store/runs/a/test_b": UNIT, "store/.gitignore": None}, "", True),
+        ({"test_a": CLAIM + UNIT}, "", False),
+        ({"test_a": CLAIM + UNIT}, "test_a.py::test_it[1-2]", True),
+        ({"test_a": IN_CLASS + UNIT}, "test_a.py::TestIt::test_it", True),
+        ({"test_a": CLAIM + UNIT}, "test_a.py::test_unit", False),
+        ({"test_a": CLAIM + "from units import test_more\n"}, "", False),
+        ({"test_a": CLAIM, "test_b": IN_TEXT}, "", True),
+        ({"test_b": IN_TEXT}, "", False),
+        ({"test_a": CLAIM, "test_b": "def test_b(:"}, "", False),
+        ({"test_a": CLAIM}, "--doctest-modules", False),
+        ({"test_a": CLAIM}, "test_a.py nowhere.py", False),
+        ({}, "", False),
+    ],
+)
+def test_whether_all_tests_are_claims_is_known_from_the_files_that_are_named(
+    pytester, files, arguments, are_alone
+):
+    for name, text in files.items():
+        path = pytester.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.with_suffix("" if text is None else ".py").write_bytes((text or "").encode() or NOTE)
+    config = pytester.parseconfig(*arguments.split())
+    assert is_of_claims_alone(config) is are_alone
 
 
-def test_all_claims_go_to_one_worker_and_the_others_are_dealt_as_they_get_on(session):
-    dealt = session(3)
-    claims, *others = dealt.nodes
-    assert claims.sent == CLAIMS
-    assert claims.shutting_down, "it would hold the last claim back for ever"
-    assert [node.sent for node in others] == [UNITS[:2], UNITS[2:4]]
-    dealt.ends(others[1])
-    assert others[1].sent == UNITS[2:5]
-    for node in dealt.nodes:
-        dealt.runs_all(node)
-    assert sorted(test for node in dealt.nodes for test in node.sent) == sorted(TESTS)
-    assert dealt.finished == set(TESTS)
-    assert dealt.deals.tests_finished
-    assert not dealt.deals.has_pending
-    assert [dealt.deals.remove_node(node) for node in dealt.nodes] == [None] * 3
+UNITS = """
+import os
+import pytest
+
+@pytest.mark.parametrize("n", range(4 + {more}))
+def test_unit(n): pass
+"""
 
 
-def test_one_worker_has_all_and_the_tests_that_wait_for_nothing_first(session):
-    [only] = session(1).nodes
-    assert only.sent == [*UNITS, *CLAIMS]
-    assert only.shutting_down
-
-
-def test_a_claim_that_ends_its_worker_is_named_once_and_the_others_are_dealt_again(session):
-    dealt = session(2)
-    first, other = dealt.nodes
-    dealt.ends(first, CLAIMS[2])  # claims are run in the order in which they can be judged
-    dealt.notes.set_current(CLAIMS[1])
-    assert dealt.deals.remove_node(first) == CLAIMS[1]
-    assert dealt.deals.has_pending
-    assert not dealt.deals.tests_finished
-    assert dealt.notes.left("done") == [CLAIMS[1], CLAIMS[2]], "else it runs them again"
-    for _ in range(2):
-        second = dealt.replacement()
-        assert second.sent == [CLAIMS[0], CLAIMS[3]]
-        dealt.notes.set_current("")  # it waits for training, and somebody kills it
-        assert dealt.deals.remove_node(second) is None
-    dealt.ends(other)  # nobody has taken that one's place yet
-    assert other.sent == [*UNITS, CLAIMS[0], CLAIMS[3]]
-
-
-def test_a_test_that_ends_its_worker_is_named_and_what_it_had_is_dealt_again(session):
-    dealt = session(2)
-    assert dealt.deals.remove_node(dealt.nodes[1]) == UNITS[0]
-    assert dealt.replacement().sent == UNITS[1:3]
-    alone = session(1)
-    assert alone.deals.remove_node(alone.nodes[0]) == UNITS[0]
-    assert alone.replacement().sent == [*UNITS[1:], *CLAIMS]
-
-
-def test_a_worker_that_was_sent_home_gets_no_claims_of_another(session):
-    dealt = session(2)
-    dealt.runs_all(dealt.nodes[1])
-    assert dealt.nodes[1].shutting_down
-    dealt.deals.remove_node(dealt.nodes[0])
-    dealt.deals.schedule()
-    assert dealt.replacement().sent == CLAIMS
-
-
-def test_workers_that_collect_different_tests_end_the_session(session):
-    dealt = ClaimsTogether(session(1).notes, set())
-    nodes = [Node(), Node()]
-    for node in nodes:
-        dealt.add_node(node)
-    dealt.add_node_collection(nodes[0], TESTS)
-    dealt.schedule()
-    with pytest.raises(pytest.UsageError, match="different tests"):
-        dealt.add_node_collection(nodes[1], TESTS[1:])
-
-
-def test_what_a_worker_says_is_shown_once(tmp_path):
-    class Display(list):
-        say = list.append
-
-        def show(self, status):
-            raise AssertionError("there is no status yet")
-
-    notes, shown = Notes(tmp_path), Display()
-    for line in ("one", "two"):
-        notes.say(line)
-        notes.pass_on(shown)
-        notes.pass_on(shown)
-    assert shown == ["one", "two"]
+@pytest.mark.thorough
+@pytest.mark.parametrize("beside", [False, True], ids=["without claims", "beside claims"])
+def test_workers_of_other_tests_are_those_of_xdist(outside_project, beside):
+    """Its limit of their number, its deals, and its check that they have collected the same."""
+    beside or (outside_project.path / "test_lines.py").unlink()
+    outside_project.makepyfile(test_units=UNITS.format(more=0))
+    result = run_apart(outside_project, "-n", "3", "--maxprocesses", "2")
+    result.stdout.fnmatch_lines(["2 workers *", "scheduling tests via LoadScheduling"])
+    result.assert_outcomes(passed=6, failed=1, skipped=1) if beside else result.assert_outcomes(4)
+    differ = "(os.environ.get('PYTEST_XDIST_WORKER') == 'gw1')"
+    outside_project.makepyfile(test_units=UNITS.format(more=differ))
+    result = run_apart(outside_project, "-n", "2")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["Different tests were collected between gw? and gw?*"])
 
 
 class Terminal(list):
@@ -170,16 +98,6 @@ class Terminal(list):
         pass
 
     flush = ensure_newline
-
-
-def test_a_status_that_comes_after_the_session_is_not_shown():
-    """The workers of an interrupted session tell of it for as long as they live."""
-    display = Display(terminal := Terminal())
-    display.show(Status(claims=1, open=1, requested=5, missing=5))
-    assert "0/1 claims" in terminal[-1]
-    display.pytest_sessionfinish()
-    display.show(Status(claims=1, open=1, requested=5, missing=5))
-    assert terminal[-1] == ""
 
 
 def test_the_progress_is_taken_away_before_pytest_names_the_next_file():

@@ -70,6 +70,18 @@ def test_the_cheapest_claims_come_first_with_all_their_runs(tmp_path):
     assert lists(taken(queue, [short[2]])) == [urgent, [short[2]]]
 
 
+def test_what_a_claim_waits_for_comes_first_among_the_runs_of_its_program(tmp_path):
+    _, queue = session(tmp_path)
+    runs = runs_of(Steps(together=True), 2 * WIDEST["cpu"])
+    queue.add(runs)
+    later = [Run(Steps(together=True), seed) for seed in (98, 99)]
+    queue.add([*later, runs[-1]], first=True)
+    first, second, third = taken(queue)
+    assert list(first.runs)[:3] == [*later, runs[-1]]
+    assert {*first.runs, *second.runs, *third.runs} == {*runs, *later}
+    assert queue.work == {}
+
+
 def test_nobody_else_has_the_runs_of_a_batch_until_it_is_over(tmp_path):
     (_, mine), (_, theirs) = session(tmp_path), session(tmp_path)
     runs = runs_of(Steps())

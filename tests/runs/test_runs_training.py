@@ -7,7 +7,6 @@ import pytest
 
 from repro.arm import Run
 from repro.core.progress import Progress
-from repro.runs.plan import Plan
 from repro.runs.pool import Advanced, Failed, TrainingStopped
 from repro.runs.progress import RATE
 from repro.store import Store, StoreError
@@ -18,12 +17,12 @@ STACKED = [Run(Steps(together=True), seed) for seed in range(8)]
 
 
 def test_everything_that_is_missing_is_trained_once_and_stored(tmp_path):
-    work, _ = trained(tmp_path, FakePool(), RUNS, RUNS[:2])
+    work = trained(tmp_path, FakePool(), RUNS, RUNS[:2])
     assert [work.values(run)["measures"]["seed"] for run in RUNS] == [0, 1, 2]
     assert work.training.trained == 3
     assert "commit" in work.results.get(RUNS[0]).provenance
     again = FakePool()
-    assert trained(tmp_path, again, RUNS)[0].training.trained == 0
+    assert trained(tmp_path, again, RUNS).training.trained == 0
     assert again.submitted == []
 
 
@@ -56,7 +55,7 @@ def test_the_work_of_a_batch_does_not_grow_with_all_that_is_missing(tmp_path):
         plan.read_all()
         sys.setprofile(count)
         try:
-            work.training.advance(plan, seconds=0.0)
+            work.training._advance(plan, 0.0)
         finally:
             sys.setprofile(None)
         return sorted(calls[1:20])[9]  # the median: now and then a status is shown
@@ -64,16 +63,25 @@ def test_the_work_of_a_batch_does_not_grow_with_all_that_is_missing(tmp_path):
     assert calls_of_a_batch(100) < 1.1 * calls_of_a_batch(10)
 
 
-def test_what_ended_beside_the_runs_of_a_test_that_waits_is_known_to_the_plan(tmp_path):
-    work, plan = session(tmp_path, FakePool(trainers=2), RUNS[:1])
+def test_what_is_waited_for_is_trained_first_and_what_costs_least_next(tmp_path):
+    pool = FakePool()
+    claims = [[Run(Steps(count=count), 0)] for count in (5, 30, 20, 10)]
+    work, plan = session(tmp_path, pool, *claims)
     plan.read_all()
-    work.training._hand_over(plan)
-    now = Plan({"now": reading(work.results, RUNS[1])}, is_done=work.results.is_done, urgent=True)
-    now.read_all()
-    work.training.advance(now, seconds=0.0)
-    assert now.take_ready() == "now"
-    work.training.advance(plan, seconds=0.0)
-    assert plan.take_ready() == 0
+    plan.want([*plan.take(1), Run(Steps(count=40), 0)])
+    work.training.train(plan, seconds=0.0)
+    assert [batch.arm.count for batch in pool.submitted] == [30, 40, 5, 10, 20]
+
+
+def test_idle_trainers_have_claims_read_again_that_have_got_their_runs(tmp_path):
+    pool = FakePool(trainers=2)
+    later = Run(Steps(), 9)
+    work, plan = session(tmp_path, pool, RUNS[:1], RUNS)
+    plan.read_all()
+    plan._readings[0].read = reading(work.results, later)  # it is open at its first look
+    plan.want(plan.take(1))
+    work.training.train(plan, seconds=0.0)
+    assert pool.seeds == [[0], [1], [2], [9]]
 
 
 def test_runs_that_another_session_holds_are_left_alone_and_looked_for_again(tmp_path):
@@ -83,14 +91,14 @@ def test_runs_that_another_session_holds_are_left_alone_and_looked_for_again(tmp
     plan.read_all()
     keys = [work.results.key(run) for run in RUNS]
     held = [neighbour.locks.lock(key) for key in keys[:2]]
-    work.training.advance(plan, seconds=0.0)
+    work.training._advance(plan, 0.0)
     assert pool.submitted == []
     neighbour.put(work.results.identity(RUNS[0]), {"steps": 1}, {})  # one is done elsewhere,
     for lock in held:
         lock.release()  # and the other is given up there
-    work.training.advance(plan, seconds=0.0)
+    work.training._advance(plan, 0.0)
     assert pool.seeds == [[1]]
-    assert plan.take_ready() == 0
+    assert list(plan.missing) == []
     assert work.training.trained == 1
 
 
@@ -98,10 +106,10 @@ def test_a_wait_for_another_session_is_said(tmp_path):
     work, plan = session(tmp_path, FakePool(), RUNS[:1])
     plan.read_all()
     lock = Store(tmp_path).locks.lock(work.results.key(RUNS[0]))
-    work.training.advance(plan, seconds=0.0)
+    work.training._advance(plan, 0.0)
     assert work.training.status(plan).waits_for.startswith("steps, seed 0, held by process")
     lock.release()
-    work.training.advance(plan, seconds=0.0)
+    work.training._advance(plan, 0.0)
     assert work.training.status(plan).waits_for == ""
 
 
@@ -119,8 +127,8 @@ def test_the_time_left_is_what_runs_of_the_study_have_taken(tmp_path):
         work, plan = session(tmp_path, pool, runs)
         plan.read_all()
         assert seconds_left() == guess
-        while plan.take_ready() is None:
-            work.training.advance(plan, seconds=0.0)
+        plan.want(plan.take(0))
+        work.training.train(plan, seconds=0.0)
         assert left == [guess, 6.0, 3.0]
         first, *others = [batch.seconds for batch in pool.submitted]
         assert (first, others) == (guess / 3 if guess else math.inf, [3.0, 3.0])
@@ -141,7 +149,7 @@ def test_a_batch_under_way_tells_the_time_of_what_its_engine_trains(tmp_path, mo
 def test_runs_that_start_from_a_failure_fail_with_it(tmp_path):
     pool = FakePool(outcome=lambda batch: [Failed(r, "no numbers today") for r in batch.runs])
     tuned = Run(Tuned(), 1)
-    work, _ = trained(tmp_path, pool, [BASE, tuned])
+    work = trained(tmp_path, pool, [BASE, tuned])
     assert [list(batch.runs) for batch in pool.submitted] == [[BASE]]
     failed = str(work.results.failed(tuned))
     assert "without what it starts from" in failed
@@ -150,7 +158,7 @@ def test_runs_that_start_from_a_failure_fail_with_it(tmp_path):
 
 def test_a_failure_and_its_details_are_kept_and_the_run_is_not_tried_again(tmp_path):
     pool = FakePool(outcome=lambda batch: [Failed(r, "out of ideas", "a line") for r in batch.runs])
-    work, _ = trained(tmp_path, pool, RUNS[:1])
+    work = trained(tmp_path, pool, RUNS[:1])
     failed = work.results.failed(RUNS[0])
     assert (str(failed), failed.details) == ("out of ideas", "a line")
     assert len(pool.submitted) == 1
@@ -166,10 +174,10 @@ def test_a_store_that_fails_stops_training_with_its_sentence(tmp_path):
     def full(batch):
         raise StoreError("The store is full.")
 
-    work, plan = session(tmp_path, FakePool(outcome=full), RUNS)
-    plan.read_all()
+    work, plan = session(tmp_path, FakePool(outcome=full))
+    plan.want(RUNS)
     with pytest.raises(TrainingStopped, match=r"The store is full\."):
-        work.training.advance(plan, seconds=0.0)
+        work.training.train(plan)
 
 
 def test_what_was_under_way_when_it_stopped_is_free_for_others(tmp_path):
@@ -180,10 +188,10 @@ def test_what_was_under_way_when_it_stopped_is_free_for_others(tmp_path):
     work, plan = session(tmp_path, pool, RUNS)
     plan.read_all()
     with pytest.raises(KeyboardInterrupt):
-        work.training.advance(plan, seconds=0.0)
+        work.training._advance(plan, 0.0)
     work.training.stop()
     assert work.values(RUNS[0]) is not None  # which came at the last moment
-    others, _ = trained(tmp_path, FakePool(), RUNS)
+    others = trained(tmp_path, FakePool(), RUNS)
     assert others.training.trained == 2
 
 
