@@ -215,7 +215,8 @@ class Queue:
         """Put runs that wait before the others of their parts."""
         for run in reversed([run for run in runs if run in self._waiting]):
             part = self._parts[self._waiting[run]]
-            part.remove(place := next(place for place in part if place[-1] == run))
+            place = next(place for place in part if place[-1] == run)
+            part.remove(place)
             part.append((math.inf, *place[1:]))
 
     def _can_start(self, run: Run) -> bool:
