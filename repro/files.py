@@ -17,9 +17,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from filelock import FileLock, Timeout
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 POLL_SECONDS = 0.01
 """Seconds between two attempts to take a lock."""
@@ -79,6 +80,8 @@ def wait_for_lock(path: Path, *, timeout: float | None = None) -> Lock:
 
     >>> wait_for_lock(folder / "a.lock").release()
     """
+    from filelock import FileLock, Timeout  # not for a session of pytest without claims
+
     attempts = 0
     while True:
         attempts += 1

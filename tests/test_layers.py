@@ -92,7 +92,8 @@ def test_what_has_to_be_light_imports_nothing_heavy():
 @pytest.mark.parametrize(
     ("modules", "heavy"),
     [
-        ("repro.plugin.plugin", {"torch", "numpy", "scipy", "jinja2"}),  # a session without claims
+        # a session without claims, and each worker of it
+        ("repro.plugin.plugin", {"torch", "numpy", "scipy", "jinja2", "filelock", "tomllib"}),
         ("repro.own.arm, repro.own.outside", {"torch"}),  # arms of one's own
         ("repro.__main__", {"torch", "pytest"}),  # a command that asks for no claims
     ],

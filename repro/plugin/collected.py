@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import pytest
 
 from repro.plugin import workers
-from repro.plugin.claims import mark_of, name_or_none, select_by_name
 from repro.plugin.command_line import by_hand
 
 NAME = "repro-collected"
@@ -41,14 +40,24 @@ class Seen(NamedTuple):
     """The claim's sentence; a renamed claim still has it."""
 
 
+def _seen(claim: pytest.Item, state: str) -> Seen:
+    from repro.plugin.claims import mark_of, name_or_none  # not for a session without claims
+
+    name = name_or_none(claim) or ""
+    said = mark_of(claim).sentence if name else ""
+    return Seen(claim.nodeid, str(claim.path), name, state, said)
+
+
 class Collected:
     """The claims that pytest collects, in each process that does; a plugin of pytest."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         names = ("keyword", "markexpr", "deselect", "file_or_dir")
-        choosing = {name: getattr(by_hand(config), name) for name in names}
-        self._choosing = getattr(config, "workerinput", {}).get(_CHOOSING, choosing)
+        if workers.is_worker(config):
+            self._choosing = config.workerinput[_CHOOSING]  # type: ignore[attr-defined]
+        else:
+            self._choosing = {name: getattr(by_hand(config), name) for name in names}
         """The options of the command line that select tests."""
         self._members: dict[pytest.Collector, list[pytest.Item | pytest.Collector]] = {}
         """The tests and classes of each collected file and class."""
@@ -84,15 +93,13 @@ class Collected:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         items = [*session.items, *self._deselected]
         selected = {item.nodeid for item in session.items}
-        unnamed = self._unnamed() if self._choosing["file_or_dir"] else []
-        excused = self._left_out_by_hand(items) | {item.nodeid for item in unnamed}
-        for item in (*items, *unnamed):
-            if item.get_closest_marker("claim"):
-                state = BY_HAND if item.nodeid in excused else OTHERWISE
-                state = SELECTED if item.nodeid in selected else state
-                name = name_or_none(item) or ""
-                said = mark_of(item).sentence if name else ""
-                self.claims[item.nodeid] = Seen(item.nodeid, str(item.path), name, state, said)
+        unnamed = self._unnamed() if any("::" in x for x in self._choosing["file_or_dir"]) else []
+        claims = [item for item in (*items, *unnamed) if item.get_closest_marker("claim")]
+        excused = self._left_out_by_hand(items) if claims else set()
+        excused |= {item.nodeid for item in unnamed}
+        for item in claims:
+            state = BY_HAND if item.nodeid in excused else OTHERWISE
+            self.claims[item.nodeid] = _seen(item, SELECTED if item.nodeid in selected else state)
         self.goes_by_failures = self._leaves_out_what_passed(items)
         if workers.is_worker(self._config):
             paths = list(map(str, self.paths))
@@ -124,6 +131,8 @@ class Collected:
 
     def _left_out_by_hand(self, items: list[pytest.Item]) -> set[str]:
         """Return the names of the tests that the command line leaves out, without settings."""
+        from repro.plugin.claims import select_by_name
+
         alone, left = copy.copy(self._config), list(items)
         alone.option = argparse.Namespace(**{**vars(alone.option), **self._choosing})
         alone.hook = argparse.Namespace(pytest_deselected=lambda items: None)  # type: ignore[assignment]

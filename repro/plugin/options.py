@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from repro.ledger import LedgerError, folders_with_ledgers, ledgers_in, read_ledgers
 from repro.plugin.command_line import by_hand, is_set, option, set_option
 from repro.runs.profiles import MOST_SEEDS, profile_named
 from repro.store import DEFAULT_STORE, RUNS, project_above
@@ -109,6 +108,8 @@ def check_options(config: pytest.Config) -> None:
     worker's error as a sentence. Options at their defaults are not checked, so that a session
     without claims imports nothing for them.
     """
+    from repro.ledger import LedgerError, ledgers_in  # not for the workers of xdist
+
     try:
         _require_own_root(config)
         check_evidence(config)
@@ -198,6 +199,8 @@ def _require_folder(option: str, folder: Path) -> None:
 
 def _check_ledgers(config: pytest.Config) -> None:
     """Raise LedgerError where a ledger of the session cannot be read."""
+    from repro.ledger import read_ledgers
+
     for argument in config.args:
         for place in places_with_ledgers(config, path_named(config, argument)):
             read_ledgers(place)
@@ -211,6 +214,8 @@ def path_named(config: pytest.Config, argument: str) -> Path:
 def places_with_ledgers(config: pytest.Config, path: Path) -> Iterator[Path]:
     """Yield the path of a file; for a folder, all folders with ledgers in it."""
     if path.is_dir():
+        from repro.ledger import folders_with_ledgers
+
         yield from folders_with_ledgers(path, but=store_folder(config).absolute() / RUNS)
     else:
         yield path

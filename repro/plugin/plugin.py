@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,18 +13,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import repro
-from repro.arm import Arm
 from repro.exits import exit_refused
 from repro.imports import import_whole
-from repro.plugin import collected, completeness, levels, running, workers
-from repro.plugin.claims import name_or_none, select_by_name, show_sentences
+from repro.plugin import collected, running, workers
 from repro.plugin.command_line import add_options, completed_arguments, option, set_option
-from repro.plugin.completeness import OUTCOME, Completeness
-from repro.plugin.display import display_of
 from repro.plugin.options import check_options, require_by_hand, store_folder
 from repro.plugin.running import claims_of
-from repro.report.lines import PROPERTY
-from repro.store import StoreError, has_stored_runs
+from repro.store import has_stored_runs
 from repro.text import said_in_full, shown, shown_lines
 
 if TYPE_CHECKING:
@@ -75,7 +71,9 @@ def pytest_cmdline_main(config: pytest.Config) -> Generator[None, Any, Any]:
     with exit_refused(), _leaving_refused():
         code = yield
     if code == pytest.ExitCode.OK and not workers.is_worker(config):
-        completeness.require_end(config)
+        from repro.plugin.completeness import require_end
+
+        require_end(config)
     return code
 
 
@@ -93,19 +91,25 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", line)
     if workers.is_worker(config):  # its controller has chosen the profile
         set_option(config, "profile", config.workerinput[workers.PROFILE])  # type: ignore[attr-defined]
-    else:
-        check_options(config)
-        workers.start_no_workers_for_claims(config)
-        if config.getoption("dist", "no") != "no" and config.getoption("tx", None):
-            config.pluginmanager.register(workers.Workers(config), workers.NAME)
     seen = collected.Collected(config)
     config.pluginmanager.register(seen, collected.NAME)
-    config.pluginmanager.register(Completeness(config, seen), completeness.NAME)
+    if workers.is_worker(config):  # its controller has chosen the profile
+        set_option(config, "profile", config.workerinput[workers.PROFILE])  # type: ignore[attr-defined]
+        return
+    from repro.plugin import completeness
+
+    check_options(config)
+    workers.start_no_workers_for_claims(config)
+    if config.getoption("dist", "no") != "no" and config.getoption("tx", None):
+        config.pluginmanager.register(workers.Workers(config), workers.NAME)
+    config.pluginmanager.register(completeness.Completeness(config, seen), completeness.NAME)
 
 
 def read_reports(config: pytest.Config) -> None:
     """Register what reads the reports of claims: this process runs some, or its workers may."""
-    display_of(config)
+    from repro.plugin import display, levels
+
+    display.display_of(config)
     config.pluginmanager.register(levels.Levels(config), levels.NAME)
 
 
@@ -132,19 +136,29 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def pytest_make_parametrize_id(val: object) -> str | None:
     """Name a case by its arms, not by its index: swapped arms would swap their verdicts."""
+    if "repro.arm" not in sys.modules:  # so it is no arm
+        return None
+    from repro.arm import Arm
+
     arms = [val] if isinstance(val, Arm) else val if isinstance(val, list | tuple) else []
     is_of_arms = bool(arms) and all(isinstance(arm, Arm) for arm in arms)
     return " / ".join(shown(arm.label) for arm in arms) if is_of_arms else None
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    name = name_or_none(item) if item.config.option.keyword else None
-    if name is not None:  # so that -k matches parts of it
-        item.extra_keyword_matches.add(name)
+    if item.config.option.keyword and running.takes_results(item):
+        from repro.plugin.claims import name_or_none
+
+        if name := name_or_none(item):  # so that -k matches parts of it
+            item.extra_keyword_matches.add(name)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not any(map(running.takes_results, items)):
+        return
+    from repro.plugin.claims import select_by_name, show_sentences
+
     select_by_name(config, items)
     figures = [item for item in items if item.get_closest_marker("figure")]
     if figures and not (option(config, "report") or INSTEAD in config.stash):
@@ -161,12 +175,14 @@ def _waits(item: pytest.Item) -> int:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
+    config, plugins = session.config, session.config.pluginmanager
     marked = [item for item in session.items if running.takes_results(item)]
     if marked:
-        plugins = session.config.pluginmanager
         plugins.register(running.Running(session, marked), running.NAME)
-        if not workers.is_worker(session.config):
-            read_reports(session.config)
+        if not workers.is_worker(config):
+            read_reports(config)
+    elif session.items and INSTEAD not in config.stash:  # pytest's tests are none of our business
+        plugins.unregister(sys.modules[__name__])
 
 
 # Running them
@@ -197,15 +213,10 @@ def _describe_plan(claims: ClaimSession) -> None:
 def _staying(item: pytest.Item) -> Iterator[None]:
     """Fail a claim that calls `pytest.exit` within the block, since its exit code could be 0.
 
-    If repro itself ends pytest, as interrupted, pytest ends. It ends, too, where the store of a
-    claim fails.
+    If repro itself ends pytest, as interrupted, pytest ends.
     """
     try:
         yield
-    except StoreError as error:
-        if running.takes_results(item):
-            workers.end_session(item.config, error)
-        raise
     except pytest.exit.Exception as left:
         is_ours = left.returncode == pytest.ExitCode.INTERRUPTED
         if is_ours or not item.get_closest_marker("claim"):
@@ -277,6 +288,8 @@ def pytest_runtest_makereport(
     else:
         report = yield from _judged_report(claims, item, call)
     if claims is not None and call.when != "teardown" and running.takes_results(item):
+        from repro.plugin.completeness import OUTCOME
+
         report.user_properties.append((OUTCOME, report.outcome))  # shows if a hook changes it later
     return report
 
@@ -296,9 +309,7 @@ def _judged_report(
         elif call.excinfo is not None:  # of a fixture
             claims.gate.announce_error(item, call.excinfo.value, report)
         claims.gate.require_judged(item, report)
-    except StoreError as error:
-        workers.end_session(item.config, error)
-    except pytest.exit.Exception:  # of `end_session`, while it trained further seeds
+    except pytest.exit.Exception:  # of `end_session`
         raise
     except Exception as error:  # an error in a hook would end pytest before the other claims
         from repro.plugin.gate import fail
@@ -333,6 +344,8 @@ def pytest_terminal_summary(
     if plan := config.stash.get(PLAN_TEXT, None):
         terminalreporter.write_line(plan)
         return
+    from repro.report.lines import PROPERTY
+
     records = _carried(terminalreporter, "repro.record")
     figures = _carried(terminalreporter, "repro.figure")
     if not figures and not _carried(terminalreporter, PROPERTY):

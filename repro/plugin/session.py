@@ -349,7 +349,12 @@ class ClaimSession:
         """Turn a claim's test report into its verdict, compared with the ledger."""
         gathered = self._gathered.pop(item, None) or self.new_trials(item)
         raised = call.excinfo.value if call.excinfo else None
-        self.reports += self.gate.judge(item, raised, report, gathered)
+        try:
+            if isinstance(raised, StoreError):
+                raise raised
+            self.reports += self.gate.judge(item, raised, report, gathered)
+        except StoreError as error:
+            end_session(self.config, error)
 
     def close(self) -> None:
         """End the training."""

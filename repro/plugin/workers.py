@@ -24,7 +24,6 @@ import pytest
 
 from repro.plugin.command_line import option
 from repro.plugin.options import path_named
-from repro.report.lines import ERROR, PROPERTY, ClaimLine
 
 NAME = "repro-workers"
 """The name of `Workers` among pytest's plugins."""
@@ -194,6 +193,8 @@ class Workers:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
         """Let a claim that crashed its worker be among the failures at the session's end."""
+        from repro.report.lines import ERROR, PROPERTY, ClaimLine
+
         claims = {nodeid for seen in self.told("seen") for nodeid, *_ in seen[0]}
         for nodeid in claims & self._crashed.keys():
             report = self._crashed[nodeid]

@@ -9,7 +9,7 @@ from repro.plugin.workers import is_of_claims_alone
 from repro.report.lines import PROPERTY, ClaimLine
 from repro.runs.progress import Status
 from repro.store.store import _NOTE as NOTE
-from tests.plugin.sessions import run_apart
+from tests.plugin.sessions import run, run_apart
 
 CLAIM = "@claim('x', source='9')\ndef test_it(trials): pass\n"
 FIGURE = "@marks.figure('x', source='9', x='x', y='y')\ndef test_lines(plot): pass\n"
@@ -78,6 +78,31 @@ def test_workers_of_other_tests_are_those_of_xdist(outside_project, beside):
     result = run_apart(outside_project, "-n", "2")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["Different tests were collected between gw? and gw?*"])
+
+
+COUNTS = """
+import sys
+import pytest
+
+def count(frame, event, arg):
+    if event == "call" and "/repro/" in frame.f_code.co_filename:
+        with open("called", "a") as file:
+            print(frame.f_code.co_name, file=file)
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item):
+    sys.setprofile(count)
+    yield
+    sys.setprofile(None)
+"""
+
+
+def test_other_tests_are_run_without_a_step_of_ours_but_for_their_reports(outside_project):
+    (outside_project.path / "test_lines.py").write_text("def test_unit(): pass")
+    (outside_project.path / "conftest.py").write_text(COUNTS)
+    run(outside_project).assert_outcomes(passed=1)
+    called = (outside_project.path / "called").read_text().split()
+    assert set(called) - {"<listcomp>"} == {"pytest_runtest_logreport"}
 
 
 class Terminal(list):
