@@ -215,7 +215,7 @@ def _in_two_states(label: str, values: Array, lower: int) -> str:
     return (
         f"the runs of {label} look as if they end in one of two states, {len(low)} near"
         f" {low.mean():.3g} and {len(high)} near {high.mean():.3g}: over few seeds a test of means"
-        " then errs more often than its level"
+        " then errs more often than its level (in_at_least=0.5 claims the median)"
     )
 
 
