@@ -120,7 +120,7 @@ class Plan(Generic[Claim]):
 
     def want(self, runs: Iterable[Run]) -> None:
         """Have these runs trained before all others: a claim waits for them."""
-        self.wanted = dict.fromkeys(runs)
+        self.wanted = dict.fromkeys(run for run in runs if not self._is_done(run))
 
     def look(self, runs: Iterable[Run]) -> bool:
         """Note which of these runs are done; return whether any claim has got all its runs."""
