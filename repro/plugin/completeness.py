@@ -1,7 +1,8 @@
 """Fails a session in which an expected claim was not judged, so that no finding is lost unseen.
 
 - **Expected**: each selected claim, and each ledger entry of the files and folders that pytest was
-  to collect.
+  to collect. Where a file is named, the ledgers beside it whose own files are gone are expected too;
+  with `--gate`, those of the whole project.
 - **Judged**: a claim whose report failed, or still has the outcome that repro gave it. A worker of
   xdist may end without a report, and a hook may change a report.
 - **Excused**: a claim that exists, but was left out on the command line. Settings and hooks excuse
@@ -113,6 +114,10 @@ class Completeness:
         named = {path_named(config, argument) for argument in arguments}
         self._collected.paths |= named
         places = {place for path in named for place in places_with_ledgers(config, path)}
+        folders = {path.parent for path in named if not path.is_dir()}
+        if option(config, "gate"):
+            folders.update(places_with_ledgers(config, config.rootpath))
+        places.update(self._without_files(folders))
         for folder, ledger in self._ledgers(places | self._collected.paths):
             known.add(ledger.path)
             here = by_folder.get(folder, [])
@@ -128,6 +133,13 @@ class Completeness:
             for _, ledger in self._ledgers(wider):
                 if ledger.path not in known:  # settings name other files or folders
                     self._leave_out(ledger.entries.values())
+
+    def _without_files(self, folders: Iterable[Path]) -> Iterator[Path]:
+        """Yield the files of claims that ledgers of these folders are for, and that are gone."""
+        for folder, ledger in self._ledgers(folders):
+            file = folder / f"{ledger.path.stem}.py"
+            if not file.exists():
+                yield file
 
     def _ledgers(self, places: Iterable[Path]) -> Iterator[tuple[Path, Ledger]]:
         """Yield each ledger of some files and folders once, with the folder of its claims."""
@@ -148,14 +160,16 @@ class Completeness:
     def _is_kept(self, claim: str, folder: Path, ledger: Ledger, here: list[Seen]) -> bool:
         """Return whether the claim of an entry exists in a file that pytest did not collect.
 
-        The command line has left the file out. With `--update-ledger`, it may also skip itself.
+        The command line has left the file out. With `--update-ledger`, it may also skip itself, or
+        have another name than its ledger.
         """
         file, test = folder / f"{ledger.path.stem}.py", _test_of(claim)
         if self._is_ignored(file):
             return True
         has_cases = any(_test_of(seen.claim) == test for seen in here)
         updates = bool(option(self._config, "update-ledger"))
-        return updates and not has_cases and _has_test(file, test)
+        files = [file] if file.exists() else folder.glob("*.py")
+        return updates and not has_cases and any(_has_test(each, test) for each in files)
 
     def _is_ignored(self, file: Path) -> bool:
         """Return whether the command line ignores a file."""

@@ -81,6 +81,8 @@ def failed_last(project):
 CUT = {"test_lines.py": "def test_else():\n    pass\n"}
 """The claim is taken out of its file."""
 
+GONE = {"test_lines.py": None}
+
 DESELECTED = settings("--gate --deselect test_lines.py::test_steeper")
 WORSE = {"line.py": ("arm.target *", "-arm.target *")}
 IN_A_CLASS = """
@@ -165,7 +167,7 @@ WAYS = {
         above="from repro.arm import Needs\n", first="raise Needs('needs a faster machine')"
     ),
     "it ends its process": claim(above="import os\n", first="os._exit(0)"),
-    "its file is gone": {"test_lines.py": None},
+    "its file is gone": GONE,
     "its module skips itself": claim(above="pytest.skip('later', allow_module_level=True)\n"),
     "a conftest ignores its file": {"conftest.py": "collect_ignore = ['test_lines.py']\n"},
     "settings look for other files": {"pytest.ini": "[pytest]\npython_files = test_other*.py\n"},
@@ -218,6 +220,12 @@ COMMANDS = {
         ["test_lines.py"],
     ),
     "another test of its file is named": (CUT, ["test_lines.py::test_else"]),
+    "its file is gone, and others beside it are named": (GONE, ["test_other.py"]),
+    "its file is gone, and a test of another one is named": (GONE, ["test_other.py::test_other"]),
+    "its folder is empty, and files elsewhere are named": (
+        {**GONE, **moved(("ledger", "a/b/ledger"))},
+        ["test_other.py", "--gate"],
+    ),
     "a case of it is gone": ({**claim(mark=CASES), **OTHER_CASE}, ["test_lines.py"]),
     "a case of it is gone, and its test is named": (
         {**claim(mark=CASES), **OTHER_CASE},
