@@ -1,7 +1,7 @@
 """Fails a session in which an expected claim was not judged, so that no finding is lost unseen.
 
 - **Expected**: each selected claim, and each ledger entry of the files and folders that pytest was
-  to collect. Where a file is named, the ledgers beside it whose own files are gone are expected too;
+  to collect. Where a file is named, so are the entries of ledgers beside it whose files are gone;
   with `--gate`, those of the whole project.
 - **Judged**: a claim whose report failed, or still has the outcome that repro gave it. A worker of
   xdist may end without a report, and a hook may change a report.
