@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
+import sys
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from repro.ledger import Kind
@@ -46,16 +48,35 @@ def claim(
     """
     import pytest  # here, so that training code can import repro without it
 
-    mark: Callable[[Test], Test] = pytest.mark.claim(
-        sentence,
-        source=source,
-        documented=documented,
-        kind=kind,
-        only_at=only_at,
-        looks=looks,
-        after=after,
-    )
-    return mark
+    def decorated(test: Test) -> Test:
+        mark: Callable[[Test], Test] = pytest.mark.claim(
+            sentence,
+            source=source,
+            documented=documented,
+            kind=kind,
+            only_at=only_at,
+            looks=looks,
+            after=after,
+            hides=_hidden_by(test, sys._getframe(1).f_locals),
+        )
+        return mark(test)
+
+    return decorated
+
+
+def _hidden_by(test: Callable[..., None], names: Mapping[str, object]) -> int:
+    """Return the line of another claim of a test's name, above it in its file; 0 without one.
+
+    Python keeps the second of two tests of one name alone, as where a merge keeps both.
+    """
+    earlier: Any = names.get(getattr(test, "__name__", ""))
+    if not any(mark.name == "claim" for mark in getattr(earlier, "pytestmark", ())):
+        return 0
+    above, own = (getattr(inspect.unwrap(each), "__code__", None) for each in (earlier, test))
+    if above is None or own is None or above.co_filename != own.co_filename:
+        return 0
+    line: int = above.co_firstlineno
+    return line if line != own.co_firstlineno else 0
 
 
 def figure(title: str, *, source: str, x: str, y: str) -> Callable[[Test], Test]:

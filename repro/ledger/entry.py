@@ -46,9 +46,11 @@ class Change(StrEnum):
     """The claim was reproduced and is now open, but its effect is no smaller."""
     SHORT = "short of seeds"
     """As `OPEN`, because of a seed budget: the ledger's entry stays."""
+    UNLIKE = "unlike"
+    """The verdict is the same, but it is about other arms, or fewer recorded seeds."""
 
 
-_LISTS = ("past", "looks", "one_look", "levels")
+_LISTS = ("arms", "past", "looks", "one_look", "levels")
 _YEAR = re.compile(r"(19|20)\d\d[a-z]?")
 
 
@@ -83,6 +85,8 @@ class Entry:
     """Why no number of seeds would settle an inconclusive claim, if none would."""
     machine: str = ""
     """Device, processor, torch and engine of the runs of a reproduced claim."""
+    arms: Sequence[str] = ()
+    """The labels of the arms that a reproduced claim compares."""
     past: Sequence[tuple[float, float, int]] = ()
     """The distance past its bound of each comparison of a reproduced claim: mean, spread, seeds."""
     looks: Sequence[int] = ()
@@ -175,6 +179,8 @@ def _entry(table: dict[str, Any]) -> Entry:
         seeds = getattr(entry, key)
         if not isinstance(seeds, list | tuple) or not all(map(_is_count, seeds)):
             raise ValueError(f"{name}: its {key} is no list of numbers of seeds")
+    if not isinstance(entry.arms, list | tuple) or not all(isinstance(x, str) for x in entry.arms):
+        raise ValueError(f"{name}: its arms are no list of labels")
     if not isinstance(entry.levels, list | tuple) or not all(map(_is_level, entry.levels)):
         raise ValueError(f"{name}: its levels are no list of [arm, metric, mean, sd, seeds]")
     if entry.verdict not in VERDICTS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
@@ -38,6 +39,8 @@ class ClaimMark:
     only_at: str | None = None
     looks: Looks | None = None
     after: int = 0
+    hides: int = 0
+    """The line of another claim of the test's name, above it in its file; 0 without one."""
 
     def looks_at(self, profile: Profile) -> tuple[int, ...]:
         """Return the looks of the claim at a profile."""
@@ -209,7 +212,13 @@ def namesakes(items: Iterable[pytest.Item]) -> dict[pytest.Item, str]:
     by_name: dict[str, list[pytest.Item]] = {}
     for item in items:
         by_name.setdefault(claim_id(item), []).append(item)
-    return {
+    hiding = {
+        item: f"Two claims of {item.path.name} are called {getattr(item, 'originalname', '')}, and"
+        f" this one hides that of line {line}: rename one of them."
+        for item in itertools.chain.from_iterable(by_name.values())
+        if (line := mark_of(item).hides)
+    }
+    return hiding | {
         item: f"Two claims are called {name}: {same[0].nodeid} and {same[1].nodeid}; a claim is"
         " known by its source and its test's name, so rename one of the tests."
         for name, same in by_name.items()

@@ -65,7 +65,9 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "with --update-ledger: measure reproduced claims over N seeds (ci: 20, paper: 0)",
         type=int,
     ),
-    "require-verdict": _switch("fail claims that cannot be run here, instead of skipping them"),
+    "require-verdict": _switch(
+        "fail claims that cannot be run here, but for those that --gate leaves out"
+    ),
     "allow-not-run": _switch(
         "allow that claims which are reproduced in the ledger are not judged here"
     ),

@@ -1,7 +1,7 @@
 """Fails a session in which an expected claim was not judged, so that no finding is lost unseen.
 
 - **Expected**: each selected claim, and each ledger entry of the files and folders that pytest was
-  to collect.
+  to collect. Where a file is named, so are the entries of ledgers beside it whose files are gone.
 - **Judged**: a claim whose report failed, or still has the outcome that repro gave it. A worker of
   xdist may end without a report, and a hook may change a report.
 - **Excused**: a claim that exists, but was left out on the command line. Settings and hooks excuse
@@ -9,7 +9,8 @@
 
 Claims that are neither judged nor excused fail the session, by name. An entry without a claim fails
 it too, since a renamed claim would be new, and pass; `--update-ledger` removes the entry. If
-settings or hooks deselect reproduced claims, they are named, and fail with `--gate`.
+settings or hooks deselect reproduced claims, they are named, and fail with `--gate`. It also fails
+where it names no file, and no selected claim got a verdict or was spared.
 """
 
 from __future__ import annotations
@@ -28,13 +29,17 @@ from repro.plugin import workers
 from repro.plugin.collected import OTHERWISE, SELECTED, Collected, Seen
 from repro.plugin.command_line import by_hand, option
 from repro.plugin.options import looks_only, path_named, places_with_ledgers
-from repro.report.lines import REPRODUCED
+from repro.report.lines import NOT_RUN, REPRODUCED
+from repro.text import counted
 
 NAME = "repro-completeness"
 """The name of `Completeness` among pytest's plugins."""
 
 OUTCOME = "repro.outcome"
 """The property of a claim's report with the outcome that repro gave it."""
+
+SPARED = "repro.spared"
+"""The property of the report of a claim that `--gate` leaves out, since it cannot fail."""
 
 _SHOWN = 5
 
@@ -47,6 +52,8 @@ class Completeness:
         self._by_hand = by_hand(config)
         self._judged: set[str] = set()
         self._failed: set[str] = set()
+        self._is_idle = True
+        """True while no claim has got a verdict, or was spared by the gate."""
         self.unjudged: list[str] = []
         """The selected claims without a judged report."""
         self.gone: dict[Path, list[str]] = {}
@@ -57,6 +64,8 @@ class Completeness:
         """The reproduced claims of the ledgers that settings or hooks leave out."""
         self.unread: list[str] = []
         """The errors of ledgers that became unreadable during the session."""
+        self.idle = 0
+        """The number of selected claims, if none of them was judged and one has to be."""
         self.has_ended = False
         """True once the session has come to its end."""
 
@@ -64,6 +73,9 @@ class Completeness:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         said = [value for name, value in report.user_properties if name == OUTCOME]
+        carried = dict(report.user_properties)
+        if carried.get("repro.verdict", NOT_RUN) != NOT_RUN or SPARED in carried:
+            self._is_idle = False
         has_ended = report.when == "call" or report.outcome != "passed"
         if report.outcome == "failed":
             self._failed.add(report.nodeid)
@@ -101,7 +113,15 @@ class Completeness:
         is_gone = self.gone and not option(self._config, "update-ledger")
         is_left_out = self.left_out and option(self._config, "gate")
         has_failed = not self._failed.isdisjoint(selected)
-        return bool(unjudged or is_gone or is_left_out or has_failed or self.unread)
+        self.idle = len(selected) if self._is_idle and self._has_to_judge() else 0
+        return bool(unjudged or is_gone or is_left_out or has_failed or self.unread or self.idle)
+
+    def _has_to_judge(self) -> bool:
+        """Return whether a session with claims fails where it judges none of them."""
+        named = [path_named(self._config, argument) for argument in self._by_hand.file_or_dir]
+        names_folders = not named or any(path.is_dir() for path in named)
+        is_allowed = option(self._config, "allow-not-run")
+        return bool(option(self._config, "gate") and names_folders and not is_allowed)
 
     def _hold_against_ledgers(self) -> None:
         """Note the entries without a claim, and those whose claims only settings leave out."""
@@ -113,6 +133,8 @@ class Completeness:
         named = {path_named(config, argument) for argument in arguments}
         self._collected.paths |= named
         places = {place for path in named for place in places_with_ledgers(config, path)}
+        folders = {path.parent for path in self._collected.paths if not path.is_dir()}
+        places.update(self._without_files(folders))
         for folder, ledger in self._ledgers(places | self._collected.paths):
             known.add(ledger.path)
             here = by_folder.get(folder, [])
@@ -128,6 +150,13 @@ class Completeness:
             for _, ledger in self._ledgers(wider):
                 if ledger.path not in known:  # settings name other files or folders
                     self._leave_out(ledger.entries.values())
+
+    def _without_files(self, folders: Iterable[Path]) -> Iterator[Path]:
+        """Yield the files of claims that ledgers of these folders are for, and that are gone."""
+        for folder, ledger in self._ledgers(folders):
+            file = folder / f"{ledger.path.stem}.py"
+            if not file.exists():
+                yield file
 
     def _ledgers(self, places: Iterable[Path]) -> Iterator[tuple[Path, Ledger]]:
         """Yield each ledger of some files and folders once, with the folder of its claims."""
@@ -148,14 +177,16 @@ class Completeness:
     def _is_kept(self, claim: str, folder: Path, ledger: Ledger, here: list[Seen]) -> bool:
         """Return whether the claim of an entry exists in a file that pytest did not collect.
 
-        The command line has left the file out. With `--update-ledger`, it may also skip itself.
+        The command line has left the file out. With `--update-ledger`, it may also skip itself, or
+        have another name than its ledger.
         """
         file, test = folder / f"{ledger.path.stem}.py", _test_of(claim)
         if self._is_ignored(file):
             return True
         has_cases = any(_test_of(seen.claim) == test for seen in here)
         updates = bool(option(self._config, "update-ledger"))
-        return updates and not has_cases and _has_test(file, test)
+        files = [file] if file.exists() else folder.glob("*.py")
+        return updates and not has_cases and any(_has_test(each, test) for each in files)
 
     def _is_ignored(self, file: Path) -> bool:
         """Return whether the command line ignores a file."""
@@ -182,6 +213,11 @@ class Completeness:
                 f"{len(self.unjudged)} claims were collected and never judged:"
                 f" {_some(self.unjudged)}. Their process ended without a report, or a hook changed"
                 " the report; see the output above."
+            )
+        if self.idle:
+            lines.append(
+                f"{counted(self.idle, 'claim')} selected and none judged: --gate asks for a"
+                " verdict. Judge one, or allow this with --allow-not-run."
             )
         if self.left_out:
             lines.append(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -16,13 +16,11 @@ from repro.judge import (
     LedgerComparison,
     OneLook,
     Outcome,
-    Standing,
     compare_with_ledger,
     reference,
 )
-from repro.judge.gate import FURTHER
 from repro.judge.verdict import wrap
-from repro.ledger import Entry, Ledger, Ledgers
+from repro.ledger import Change, Entry, Ledger, Ledgers
 from repro.plugin.claims import (
     ClaimMark,
     about,
@@ -30,6 +28,7 @@ from repro.plugin.claims import (
     mark_of,
     mark_or_none,
 )
+from repro.plugin.completeness import SPARED
 from repro.plugin.levels import NAME as LEVELS
 from repro.plugin.levels import level_pairs
 from repro.plugin.options import DEFAULT_PROFILE, evidence_option, option, reference_of
@@ -37,7 +36,7 @@ from repro.plugin.trials import Trials
 from repro.plugin.verdict import SAID_IN_FULL, Gathered, Verdict, named, verdict
 from repro.report.lines import ERROR, PROPERTY, ClaimLine, claim_line
 from repro.report.record import ClaimRecord, JudgedClaim, finding_data, to_json
-from repro.runs.profiles import PROFILES, RECORDED, Profile
+from repro.runs.profiles import PROFILES, Profile
 from repro.runs.results import TrainingFailed
 from repro.text import said_in_full, shown, shown_lines
 
@@ -53,8 +52,8 @@ class Compared:
 
 
 _ANOTHER = (
-    "A claim with another sentence or other data is a new claim: give its test a new name, or"
-    " drop the former finding with --update-ledger."
+    "A claim with another sentence, other data or other arms is a new claim: give its test a new"
+    " name, or drop the former finding with --update-ledger."
 )
 
 
@@ -97,33 +96,30 @@ class Gate:
                 fail(report, shown_lines(found.error))
             self.announce_error(item, raised, report)
             return []
+        other, fewer = _other_arms(found, gathered, entry), _fewer_seeds(compared, gathered, entry)
+        if other or fewer:
+            change = "; ".join(filter(None, [found.change, other, fewer]))
+            found = replace(found, change=change, change_kind=found.change_kind or Change.UNLIKE)
         record = self._record(item, found, gathered, compared, entry)
         if found.outcome is Outcome.NOT_RUN:
             lost = self._is_missed(item, gathered.data, gathered.profile_name)
+            if self.skip_reason(item, gathered.profile_name, gathered.data):
+                lost = ""
+                report.user_properties.append((SPARED, ""))
+        elif self._accepts:
+            lost = ""
         else:
-            lost = self._is_rewritten(item, record) or _lost_runs(found, compared, gathered)
+            lost = self._is_rewritten(item, record)
+            if other and option(self._config, "gate"):
+                lost = lost or f"{other}. {_ANOTHER}"
+            if fewer and found.agrees:
+                lost = lost or f"{fewer}: bring the others back, or accept this: --update-ledger"
         self._set_result(report, record, entry, agrees=found.agrees, lost=lost)
         self._attach(item, report, record, gathered)
         if entry is not None and (pairs := level_pairs(entry, record)):
             report.user_properties.append((LEVELS, json.dumps(pairs)))
-        further = [self._further(each, gathered) for each in compared.with_ledger]
         repeats = [line for each in gathered.findings for line in getattr(each, "repeats", ())]
-        return [
-            *(f"{record.claim} {line}" for line in further if line),
-            *(f"{record.claim}: {line}" for line in repeats),
-        ]
-
-    def _further(self, each: LedgerComparison, gathered: Gathered) -> str:
-        """Say at how many seeds a finding looked smaller than in the ledger; empty otherwise."""
-        looked, budget = "looked smaller than in the ledger at", self._profile.budget
-        is_open = each.verdict.outcome is Outcome.INCONCLUSIVE and each.seeds < FURTHER[-1]
-        is_limited = budget is not None and gathered.profile_name != RECORDED
-        if is_limited and is_open and each.standing is Standing.IN_DOUBT:
-            few = f"which are too few to tell, and --seed-budget {budget} allows no more"
-            return f"{looked} {each.seeds} seeds, {few}"
-        if each.seeds > each.verdict.seeds:
-            return f"{looked} {each.verdict.seeds} seeds, so it was compared at {each.seeds}"
-        return ""
+        return [f"{record.claim}: {line}" for line in repeats]
 
     def require_judged(self, item: pytest.Item, report: pytest.TestReport) -> None:
         """Fail a skipped claim without a verdict if the ledger has it as reproduced.
@@ -173,8 +169,6 @@ class Gate:
         Such an entry is lost: the claim of today does not judge its finding. Entries of another
         profile are left to sessions with that profile.
         """
-        if self._accepts:
-            return ""
         for entry in self.ledgers.of(item.path).of_claim(record.claim):
             had = f"the ledger has {record.claim} as {entry.verdict}"
             if entry.is_about_other_data(record.data, self._profile.name):
@@ -281,6 +275,7 @@ class Gate:
             command=shlex.join(["pytest", item.nodeid]) + self._options(gathered.profile_name),
             machine=gathered.machine if found.outcome is Outcome.REPRODUCED else "",
             past=[(each.mean, each.spread, each.seeds) for each in compared.past],
+            labels=trials.labels if trials is not None else [],
             levels=[*trials.levels] if trials is not None else [],
             ledger=str(ledger.path),
         )
@@ -362,18 +357,40 @@ def _looks(mark: ClaimMark, gathered: Gathered) -> list[int]:
     return list(mark.looks_at(profile) if profile else design.looks)
 
 
-def _lost_runs(found: Verdict, compared: Compared, gathered: Gathered) -> str:
-    """Say that recorded runs are gone, if a claim is open that was reproduced with more of them."""
-    if not (found.agrees and isinstance(gathered, Trials) and gathered.recorded):
+def _other_arms(found: Verdict, gathered: Gathered, entry: Entry | None) -> str:
+    """Say that a claim compares other arms than its reproduced entry; empty where it does not.
+
+    The test of a claim that does not hold ends early, and may not have come to all of its arms.
+    """
+    if not isinstance(gathered, Trials) or found.outcome is Outcome.NOT_RUN:
         return ""
-    then = max((past.seeds for each in compared.with_ledger for past in each.accepted), default=0)
-    now = min((each.verdict.seeds for each in compared.with_ledger), default=then)
-    if now >= then:
+    if entry is None or not entry.arms:
         return ""
-    return (
-        f"the ledger has it as reproduced on {then} seeds, of which {now} are recorded now: bring"
-        " the others back, or accept what is left with --update-ledger"
-    )
+    new = [f"{label} here" for label in gathered.labels if label not in entry.arms]
+    gone = [f"{label} there" for label in entry.arms if label not in gathered.labels]
+    if not new and (not gone or found.outcome is not Outcome.REPRODUCED):
+        return ""
+    return f"compares other arms than the ledger's: {', '.join([*new, *gone])}"
+
+
+def _fewer_seeds(compared: Compared, gathered: Gathered, entry: Entry | None) -> str:
+    """Say that recorded runs behind a reproduced entry are gone; empty where none is.
+
+    Of samples that are not paired, a comparison has the seeds of the smaller one, and levels have
+    those of each.
+    """
+    if entry is None or not (isinstance(gathered, Trials) and gathered.recorded):
+        return ""
+    pairs = [
+        (there.seeds, here.seeds)
+        for each in compared.with_ledger
+        for there, here in zip(each.accepted, each.measured, strict=True)
+    ]
+    now = {(arm, metric): seeds for arm, metric, *_, seeds in gathered.levels}
+    levels = (((arm, metric), seeds) for arm, metric, *_, seeds in entry.levels)
+    pairs += [(seeds, now[place]) for place, seeds in levels if place in now]
+    fewer = [(there, here) for there, here in pairs if here < there]
+    return "the ledger had {} seeds, {} are recorded".format(*fewer[0]) if fewer else ""
 
 
 def _opposed(ledger: Ledger, claim: str, profile: str, outcome: Outcome) -> str | None:

@@ -311,6 +311,7 @@ def _entry(record: ClaimRecord) -> Entry:
         measured=record.measured,
         reason=record.reason if record.verdict is Outcome.INCONCLUSIVE else "",
         machine=record.machine,
+        arms=record.labels if record.verdict is Outcome.REPRODUCED else (),
         past=[(_rounded(mean), _rounded(spread), n) for mean, spread, n in record.past],
         looks=_own_looks(record),
         one_look=record.one_look,

@@ -180,6 +180,11 @@ class Trials:
         return sum(finding.level for finding in self.findings if not finding.is_exact)
 
     @property
+    def labels(self) -> list[str]:
+        """The labels of the arms behind the findings, in the order of the claim."""
+        return list(dict.fromkeys(arm.label for arm in self.arms if arm in self._seeds_read))
+
+    @property
     def arms_used(self) -> list[ArmData]:
         """The arms behind the findings, in the order of the claim, with the keys of their runs."""
         read = self._seeds_read

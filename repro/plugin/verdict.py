@@ -14,6 +14,7 @@ from repro.arm import Needs, Untestable
 from repro.data.locate import DataError
 from repro.document import Check, Document
 from repro.judge import Design, LedgerComparison, OneLook, Outcome, Standing
+from repro.judge.gate import FURTHER
 from repro.ledger import Change, Entry
 from repro.plugin.trials import Trials
 from repro.recorded import RecordedError
@@ -166,8 +167,10 @@ def _agreement(
     is_short = usual is not None and seeds < (looks or usual.looks)[-1]
     kind = Change.SHORT if is_short else Change.OPEN
     where = f"open at {seeds} seeds" if is_short else "open here"
-    more = f" at {least.seeds} seeds" if least.seeds > least.verdict.seeds else ""
-    return kind, f"{where}, {least.standing.value}{more}"
+    at = f"at {least.seeds} seeds " if least.seeds > least.verdict.seeds else ""
+    is_short_of_seeds = least.standing is Standing.IN_DOUBT and least.seeds < FURTHER[-1]
+    few = ": too few to tell" if is_short_of_seeds else ""
+    return kind, f"{where}, {at}{least.standing.value}{few}"
 
 
 def contradiction(raised: BaseException | None, gathered: Gathered) -> str:

@@ -206,6 +206,8 @@ class ClaimRecord:
     """The command that judges this claim alone in the same way."""
     machine: str = ""
     """Device, processor, torch and engine of the runs of a reproduced claim; else empty."""
+    labels: list[str] = field(default_factory=list)
+    """The labels of its arms, in the order of the claim."""
     past: list[tuple[float, float, int]] = field(default_factory=list)
     """The distance of each comparison past its bound, for a reproduced claim: mean, spread and
     seeds."""

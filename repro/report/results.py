@@ -22,8 +22,8 @@ from repro.report.lines import ERROR
 from repro.report.record import ArmData, ClaimRecord, FigureData, JudgedClaim, Reason
 from repro.text import counted, shown
 
-CHANGES = (Change.WORSE, Change.OPEN, Change.OTHER, Change.BETTER)
-"""The changes to another verdict, the most urgent first."""
+CHANGES = (Change.WORSE, Change.OPEN, Change.UNLIKE, Change.OTHER, Change.BETTER)
+"""The changes to another verdict, or to one about something else, the most urgent first."""
 
 ONE: dict[Kind, str] = {
     "source": "a claim of the source",

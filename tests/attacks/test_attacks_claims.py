@@ -251,7 +251,6 @@ OPTIONS = {
     "There is no executor 'moon'": ["--executor", "moon"],
     "is not a folder": ["--store", "line.py"],
     "--report line.py": ["--report", "line.py"],
-    "give one of them": ["--gate", "--require-verdict"],
 }
 
 

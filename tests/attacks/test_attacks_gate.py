@@ -81,6 +81,14 @@ def failed_last(project):
 CUT = {"test_lines.py": "def test_else():\n    pass\n"}
 """The claim is taken out of its file."""
 
+GONE = {"test_lines.py": None}
+ELSEWHERE = {
+    "test_lines.py": ('source="900"', 'source="900", only_at="paper"'),
+    "ledger/test_lines.toml": None,
+}
+"""The claim is judged at another size alone, and no ledger has it."""
+
+
 DESELECTED = settings("--gate --deselect test_lines.py::test_steeper")
 WORSE = {"line.py": ("arm.target *", "-arm.target *")}
 IN_A_CLASS = """
@@ -165,7 +173,7 @@ WAYS = {
         above="from repro.arm import Needs\n", first="raise Needs('needs a faster machine')"
     ),
     "it ends its process": claim(above="import os\n", first="os._exit(0)"),
-    "its file is gone": {"test_lines.py": None},
+    "its file is gone": GONE,
     "its module skips itself": claim(above="pytest.skip('later', allow_module_level=True)\n"),
     "a conftest ignores its file": {"conftest.py": "collect_ignore = ['test_lines.py']\n"},
     "settings look for other files": {"pytest.ini": "[pytest]\npython_files = test_other*.py\n"},
@@ -218,6 +226,10 @@ COMMANDS = {
         ["test_lines.py"],
     ),
     "another test of its file is named": (CUT, ["test_lines.py::test_else"]),
+    "its file is gone, and others beside it are named": (GONE, ["test_other.py"]),
+    "its file is gone, and a test of another one is named": (GONE, ["test_other.py::test_other"]),
+    "nothing is judged": (ELSEWHERE, GATE),
+    "nothing is judged of the folder that is named": (ELSEWHERE, [".", "test_other.py", "--gate"]),
     "a case of it is gone": ({**claim(mark=CASES), **OTHER_CASE}, ["test_lines.py"]),
     "a case of it is gone, and its test is named": (
         {**claim(mark=CASES), **OTHER_CASE},
@@ -428,13 +440,14 @@ def test_recorded_runs_that_are_lost_are_named(project):
     shutil.copytree(example, project.path / "digits")
     rows = project.path / "digits" / "results.csv"
     head, *others = rows.read_text().splitlines()
-    few = [row for row in others if row.split(",")[1] in ("1", "2")]
-    assert len(few) in range(2, len(others))
     assert run(project, "digits").ret == pytest.ExitCode.OK
-    rows.write_text("\n".join([head, *few]))
-    result = run(project, "digits")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines(["*reproduced on 20 seeds, of which 2 are recorded now: *"])
+    for seeds, code in ((19, pytest.ExitCode.OK), (2, pytest.ExitCode.TESTS_FAILED)):
+        few = [row for row in others if int(row.split(",")[1]) <= seeds]
+        assert len(few) in range(2, len(others))
+        rows.write_text("\n".join([head, *few]))
+        result = run(project, "digits")
+        assert result.ret == code
+        result.stdout.fnmatch_lines([f"*the ledger had 20 seeds, {seeds} are recorded*"])
 
 
 def require_red(done):
@@ -444,6 +457,14 @@ def require_red(done):
     names = (*names, "leads nowhere", "is not read", "os._exit(0)", "calls sys.exit")
     names = (*names, "nothing is judged")
     assert any(name in said for name in names)
+
+
+def test_a_file_whose_claims_are_of_another_size_may_be_named(project):
+    write(project, ELSEWHERE)
+    for arguments in (["--gate", "test_lines.py"], ["--gate", "--allow-not-run"], []):
+        assert run(project, *arguments).ret == pytest.ExitCode.OK
+    shown = run(project, "--gate").stdout.str()
+    assert "1 claim selected and none judged: --gate asks for a verdict" in shown
 
 
 @pytest.mark.parametrize(

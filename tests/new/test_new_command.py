@@ -5,6 +5,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
 import repro
 from repro.__main__ import main
@@ -26,7 +27,10 @@ def test_a_new_project_runs(pytester, monkeypatch, kind):
     result.assert_outcomes(passed=1)
     entries = tomllib.loads(Path("ledger/test_dot_try.toml").read_text())["claim"]
     assert [entry["verdict"] for entry in entries] == ["reproduced"]
-    again = pytester.runpytest_subprocess("--gate")
+    command = yaml.safe_load(Path(".github/workflows/claims.yml").read_text())
+    judging = command["jobs"]["claims"]["steps"][-1]["run"].split()
+    assert judging == ["pytest", "--gate", "--require-verdict"]
+    again = pytester.runpytest_subprocess(*judging[1:])
     again.assert_outcomes(passed=1)
     trained_now = ["* distinct runs needed: 0 trained now, the rest stored"]
     again.stdout.fnmatch_lines([] if kind == "recorded" else trained_now)

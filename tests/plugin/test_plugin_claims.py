@@ -112,6 +112,33 @@ def test_arms(trials, arm): pass
 def test_alone(trials): pass
 """
 
+HIDES = """
+@claim("x", source="900")
+def test_merged(trials): pass
+
+class TestMerged:
+    @claim("x", source="901")
+    def test_merged(self, trials): pass
+
+    @pytest.mark.parametrize("arm", [1])
+    @claim("x", source="901")
+    def test_merged(self, trials, arm): pass
+
+@pytest.mark.parametrize("arm", [1, 2])
+@claim("x", source="900")
+def test_merged(trials, arm): pass
+
+for n in (1, 2):
+    @claim("x", source="902")
+    def test_of_a_loop(trials): pass
+
+    globals()[f"test_of_a_loop_{n}"] = test_of_a_loop
+
+def test_twice(trials): pass
+
+test_twice = claim("x", source="903")(claim("y", source="903")(test_twice))
+"""
+
 
 def test_claims_of_one_name_and_arms_of_one_label_are_refused(outside_project):
     items = claims_of(outside_project, ALIKE)
@@ -120,6 +147,19 @@ def test_claims_of_one_name_and_arms_of_one_label_are_refused(outside_project):
     assert all("Two claims are called 900/it: " in why for why in same.values())
     assert list(arms) == items[2:4]
     assert all("Two arms of test_arms are called 'same'" in why for why in arms.values())
+
+
+def test_a_claim_that_hides_another_one_of_its_file_is_refused(outside_project):
+    """As where a merge keeps two tests of one name: Python keeps the second, on other arms."""
+    hiding = namesakes(claims_of(outside_project, HIDES))
+    names = [item.nodeid.partition("::")[2] for item in hiding]
+    assert names == ["test_merged[1]", "test_merged[2]", "TestMerged::test_merged[1]"]
+    lines = next(iter(hiding)).path.read_text().splitlines()
+    of_file = lines.index("def test_merged(trials): pass")  # its decorator's line, from 1
+    of_class = lines.index("    def test_merged(self, trials): pass")
+    said = "are called test_merged, and this one hides that of line"
+    for why, line in zip(hiding.values(), (of_file, of_file, of_class), strict=True):
+        assert f"{said} {line}: rename one of them." in why
 
 
 OWN = """

@@ -10,6 +10,7 @@ import pytest
 
 from repro.arm import Needs
 from repro.ledger import Entry, Ledger
+from repro.plugin.completeness import SPARED
 from repro.plugin.gate import Gate
 from repro.plugin.levels import NAME as LEVELS
 from repro.plugin.plugin import _judged_report
@@ -43,6 +44,11 @@ def rises(trials):
 
 def asks_for_more(trials):
     raise Needs("needs a GPU")
+
+
+def is_left_out(trials):
+    trials(Line())
+    raise Needs("skipped by --gate")
 
 
 def judges_nothing(trials):
@@ -83,6 +89,7 @@ class Claimed:
         except (AssertionError, Needs) as error:
             raised = error
         report = SimpleNamespace(outcome="failed" if raised else "passed", user_properties=[])
+        report.longrepr = ""
         self.gate.judge(self.item, raised, report, trials)
         kept = dict(report.user_properties).get("repro.record")
         report.record = json.loads(kept)["record"] if kept else None
@@ -224,11 +231,17 @@ def test_a_claim_that_cannot_be_run_is_skipped_unless_a_verdict_is_required(besi
         assert "not run: needs a GPU" in report.longrepr[2]
     for options, why in (
         ({"require_verdict": True}, "--require-verdict asks for a verdict"),
+        ({"require_verdict": True, "gate": True}, "--require-verdict asks for a verdict"),
         ({}, "so it has to be judged"),
     ):
         report = beside(KNOWN, **options)(asks_for_more)
         assert report.outcome == "failed"
         assert why in report.longrepr
+    refuted = replace(KNOWN, verdict="refuted", past=[])
+    for entry, code in ((refuted, "skipped"), (KNOWN, "failed")):
+        report = beside(entry, require_verdict=True, gate=True)(is_left_out)
+        assert report.outcome == code, "the gate leaves out what cannot fail"
+        assert (SPARED in dict(report.user_properties)) == (entry is refuted)
 
 
 def test_a_claim_without_a_verdict_fails_though_it_is_expected_to(beside):
@@ -266,6 +279,30 @@ def test_an_entry_of_another_sentence_or_of_other_data_is_none_of_the_claims(bes
     twin = replace(other, data="points-twin")
     for elsewhere in (twin, replace(other, profile="paper"), replace(moved, profile="paper")):
         assert beside(elsewhere)(rises).outcome == "passed"
+
+
+def test_a_claim_that_compares_other_arms_than_its_entry_says_so_and_fails_the_gate(beside):
+    """As where a case of it, or its assertion, was rewritten."""
+    one, two, both = ["line 1.0"], ["line 2.0"], ["line 1.0", "line 2.0"]
+    assert beside()(rises).record["labels"] == one
+    said = "compares other arms than the ledger's: "
+    for there, slopes, other in (
+        (one, RISEN, ""),
+        ([], RISEN, ""),  # a ledger of before
+        (two, RISEN, "line 1.0 here, line 2.0 there"),
+        (both, RISEN, "line 2.0 there"),
+        (two, OPEN, "line 1.0 here, line 2.0 there"),
+        (both, OPEN, ""),  # its test ended early, and may have compared the other one then
+    ):
+        known = replace(KNOWN, arms=there)
+        report = beside(known)(rises, slopes)
+        assert report.record["change"].partition(said)[2] == other
+        assert report.outcome != "failed"
+        gated = beside(known, gate=True)(rises, slopes)
+        assert (gated.outcome == "failed") == bool(other)
+        assert not other or f"{said}{other}. A claim with another" in gated.longrepr
+        assert beside(known, gate=True, update_ledger=True)(rises, slopes).outcome != "failed"
+    assert beside(replace(KNOWN, arms=two))(rises).record["change_kind"] == "unlike"
 
 
 def test_the_opposite_verdict_at_another_size_stands_beside_it(beside):

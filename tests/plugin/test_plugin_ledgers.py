@@ -141,6 +141,20 @@ def test_claims_that_are_not_selected_are_there(split):
         assert "901/" not in shown.partition("without a claim")[2]  # not asked for, and there
 
 
+def test_an_update_of_one_file_removes_the_ledger_of_a_deleted_file_and_of_no_renamed_one(split):
+    run(split, "--update-ledger", "--reference-seeds", "0")
+    update = ("test_lines.py", "--update-ledger", "--reference-seeds", "0")
+    (split.path / "test_more.py").rename(split.path / "test_most.py")
+    assert run(split, *update).ret == 0
+    assert ledger(split, "more").exists()
+    (split.path / "test_most.py").unlink()
+    result = run(split, "test_lines.py")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*test_more.toml has entries without a claim: 901/falls, 901/*"])
+    assert run(split, *update).ret == 0
+    assert not ledger(split, "more").exists()
+
+
 CLASSES = """
 class TestRising:
     @pytest.mark.parametrize("target", [4.0, 5.0])

@@ -120,7 +120,10 @@ def test_a_claim_that_is_open_agrees_with_a_ledger_where_it_was_reproduced():
     assert given(as_it_was, seeds=5).change_kind is Change.SHORT
     assert given(as_it_was).change == "open here, no smaller than it was"
     assert given(as_it_was, seeds=5).change == "open at 5 seeds, no smaller than it was"
-    assert given(as_it_was, doubtful).change == "open here, looks smaller than it was at 30 seeds"
+    in_doubt = "open here, at {} seeds looks smaller than it was"
+    assert given(as_it_was, doubtful).change == in_doubt.format(30)
+    few = held(Standing.IN_DOUBT, seeds=12)
+    assert given(few).change == f"{in_doubt.format(12)}: too few to tell"
     for standing in (Standing.SMALLER, Standing.INCOMPARABLE):
         smaller = given(as_it_was, held(standing))
         assert (smaller.agrees, smaller.change) == (False, "worse (was reproduced)")
