@@ -100,7 +100,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
     check_options(config)
     workers.start_no_workers_for_claims(config)
-    if config.getoption("dist", "no") != "no" and config.getoption("tx", None):
+    if workers.has_workers(config):
         config.pluginmanager.register(workers.Workers(config), workers.NAME)
     config.pluginmanager.register(completeness.Completeness(config, seen), completeness.NAME)
 
@@ -242,12 +242,12 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
 
 def _session_of(request: pytest.FixtureRequest, marker: str) -> ClaimSession:
     """Return the session of a test that takes a fixture; the test must have a marker."""
-    claims = claims_of(request.config)
-    if claims is None or not request.node.get_closest_marker(marker):
+    runs = running.of(request.config)
+    if runs is None or not request.node.get_closest_marker(marker):
         raise pytest.UsageError(
             f"The {request.fixturename} fixture is for tests marked with @{marker}(...)."
         )
-    return claims
+    return runs.claims
 
 
 @pytest.fixture(name="trials")  # a function of this name would hide the module

@@ -52,7 +52,7 @@ class Running:
         is_stopped = session.testsfailed and not goes_on
         if is_stopped or self._shows_tests_alone or is_worker(session.config):
             return
-        self.claims.plan_all()
+        self.claims.make_plan(self.claims.items)
         if not keeps_order(session.config):
             session.items[:] = self.claims.in_order(session.items)
 
@@ -63,8 +63,14 @@ class Running:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)  # outside of other plugins' time limits
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
-        """Wait until a claim has the runs that it is known to miss."""
+        """Wait until a claim has the runs that it is known to miss.
+
+        A worker of xdist reads it now, and no other claim: one that ends its process would be
+        mistaken for another.
+        """
         if takes_results(item) and not self._shows_tests_alone:
+            if is_worker(item.config):
+                self.claims.make_plan([item])
             self.claims.wait_for(item)
         return (yield)
 

@@ -91,14 +91,9 @@ class ClaimSession:
         self.results, self.training = self._results()
         self.known = WithRecorded(self.results)
         """The results of the session, with recorded results."""
-        is_planned = self.training is not None and not is_worker(config)
-        planned = [x for x in self.trained if x not in self.unplanned] if is_planned else []
-        self.plan = Plan(
-            {item: partial(self.read, item) for item in planned}, is_done=self._is_done
-        )
-        """The claims that are read ahead of their tests. There are none where nothing can be
-        trained, nor in a worker of xdist: one claim that crashes it would take the others along."""
-        self._compares = bool(option(config, "plan"))
+        self.plan: Plan[pytest.Item] = Plan({}, is_done=self._is_done)
+        """The claims that are read ahead of their tests."""
+        self._compares = False
         """True where reading a claim includes the comparison with the ledger."""
         self._limits = TimeLimits(config)
         config.pluginmanager.register(self._limits)
@@ -192,8 +187,14 @@ class ClaimSession:
 
     # Reading claims ahead of their tests
 
-    def plan_all(self) -> None:
-        """Read all claims for the first time."""
+    def make_plan(self, items: Iterable[pytest.Item]) -> None:
+        """Read claims for the first time, if anything can be trained: make a plan of them."""
+        can_plan = set(self.trained) - self.unplanned.keys() if self.training is not None else set()
+        self._compares = bool(option(self.config, "plan"))
+        self.plan = Plan(
+            {item: partial(self.read, item) for item in items if item in can_plan},
+            is_done=self._is_done,
+        )
         try:
             self.plan.read_all()
         except StoreError as error:

@@ -331,9 +331,9 @@ def _own_looks(record: ClaimRecord) -> list[int]:
 
 def describe_plan(session: ClaimSession) -> str:
     """Return the plan of a session as text."""
-    plan, profile = session.plan, session.profile
     assert session.training is not None, "--plan with --evidence is refused"
-    plan.read_all()
+    session.make_plan(session.items)
+    plan, profile = session.plan, session.profile
     cannot = {
         **{claim_id(item): why for item, why in session.unreadable.items()},
         **{item.nodeid: why for item, why in session.refused.items()},

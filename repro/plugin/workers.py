@@ -105,6 +105,12 @@ def _is_mark(decorator: ast.expr) -> bool:
     return name in ("claim", "figure")
 
 
+def has_workers(config: pytest.Config) -> bool:
+    """Return whether xdist starts workers."""
+    asked = config.getoption("dist", "no") != "no" and config.getoption("tx", None)
+    return bool(asked) and not config.getoption("collectonly")
+
+
 def is_worker(config: pytest.Config) -> bool:
     """Return whether this process is a worker of xdist."""
     return hasattr(config, "workerinput")
