@@ -70,11 +70,11 @@ class Judge:
             if look.reproduced or look.refuted or seeds == design.looks[-1] or look.is_hopeless:
                 break
         effects = _effects(look, terms, sampled, readings)
-        outcome, wanted, beyond, advice = Outcome.REPRODUCED, None, Beyond.NONE, ""
+        outcome, beyond, advice = Outcome.REPRODUCED, Beyond.NONE, ""
         if not look.reproduced:
             outcome = Outcome.REFUTED if look.refuted else Outcome.INCONCLUSIVE
         if outcome is Outcome.INCONCLUSIVE:
-            wanted, beyond, advice = _advice(effects, design)
+            beyond, advice = _advice(effects, design)
         return replace(
             self._open(statement, readings),
             outcome=outcome,
@@ -83,7 +83,6 @@ class Judge:
             reason=_no_sample(sampled, effects),
             repeats=_repeats(sampled),
             states=_states(sampled, effects),
-            wanted=wanted,
             beyond=beyond,
             advice=advice,
         )
@@ -252,14 +251,14 @@ def _no_sample(sampled: Sequence[Sampled], effects: Sequence[Effect]) -> str:
     )
 
 
-def _advice(effects: Sequence[Effect], design: Design) -> tuple[int | None, Beyond, str]:
-    """Return the seeds for 80 % power, the reason if no number is enough, and both in words.
+def _advice(effects: Sequence[Effect], design: Design) -> tuple[Beyond, str]:
+    """Return the seeds for 80 % power in words, or the reason if no number is enough.
 
     The measured effect and spread are taken as the true ones. A term that points the wrong way can
     refute the statement alone; otherwise the statement waits for the slowest of its open terms.
     """
     if any(effect.is_constant for effect in effects):
-        return None, Beyond.NONE, ""
+        return Beyond.NONE, ""
     wrong = [effect for effect in effects if effect.distance < 0]
     open_ = [effect for effect in effects if effect.needed and not effect.holds]
     if wrong:
@@ -274,26 +273,18 @@ def _advice(effects: Sequence[Effect], design: Design) -> tuple[int | None, Beyo
     given_up = _given_up(effects[0].seeds, design)
     if not enough or (not wrong and len(enough) < len(needed)):
         beyond, why = _why_none(wrong or open_)
-        return None, beyond, given_up + why
+        return beyond, given_up + why
     seeds = min(enough) if wrong else max(enough)
     would = f"{given_up}~{seeds} seeds would {'refute' if wrong else 'reproduce'} it with 80%"
     if isinstance(design, OneLook):
         more = max(1, seeds - min(effect.seeds for effect in effects))
-        return (
-            seeds,
-            Beyond.NONE,
-            (
-                f"{would} power, {more} more of each arm, if this effect and spread are the true"
-                " ones (they are a second look, which looks=… has to declare)"
-            ),
+        return Beyond.NONE, (
+            f"{would} power, {more} more of each arm, if this effect and spread are the true"
+            " ones (they are a second look, which looks=… has to declare)"
         )
-    return (
-        seeds,
-        Beyond.NONE,
-        (
-            f"{would} power, if this effect and spread are the true ones (new seeds: a budget"
-            " extended after looking does not keep its level)"
-        ),
+    return Beyond.NONE, (
+        f"{would} power, if this effect and spread are the true ones (new seeds: a budget"
+        " extended after looking does not keep its level)"
     )
 
 

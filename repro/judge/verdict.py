@@ -100,8 +100,6 @@ class Verdict(NoLogic):
     """Sentences on arms whose runs look as if they end in one of two states."""
     advice: str = ""
     """The seeds that would settle an inconclusive statement, in words."""
-    wanted: int | None = None
-    """The seeds of each arm that would probably settle it; None if no number would."""
     beyond: Beyond = Beyond.NONE
     """The reason why no number of seeds would settle an inconclusive statement."""
     judge: Judges = field(repr=False, compare=False)
