@@ -1,7 +1,6 @@
 """Sessions that judge from evidence without training, data or torch, and audits of it."""
 
 import re
-import shutil
 
 import pytest
 
@@ -103,7 +102,7 @@ def test_a_session_trains_only_what_was_not_added(trained):
 
 
 def test_the_table_of_runs_and_the_verdicts_are_the_same_from_the_store_and_from_files(trained):
-    path = packed(trained)
+    packed(trained)
     assert command("table", "--into", "stored.csv").ret == 0
     without_store(trained)
     assert command("table", "--evidence", FILE, "--into", "packed.csv").ret == 0
@@ -113,11 +112,6 @@ def test_the_table_of_runs_and_the_verdicts_are_the_same_from_the_store_and_from
     nothing = command("table")
     assert (nothing.ret, nothing.stdout.str()) == (1, "")
     nothing.stderr.fnmatch_lines(["The table is empty: none of these claims has a run*"])
-    shutil.copy(path, trained.path / "other.jsonl.gz")
-    forge(trained.path / "other.jsonl.gz")
-    same = command("diff", FILE, "other.jsonl.gz", ".")
-    same.stdout.fnmatch_lines(["* verdicts the same, * of them with other numbers; 0 other, *"])
-    assert same.ret == 0
 
 
 def audit(*arguments):

@@ -81,7 +81,7 @@ def test_where_a_worker_is_killed_as_its_claim_waits_that_one_is_named(outside_p
     outcomes = result.parseoutcomes()
     assert sum(outcomes.values()) == 5
     assert len(re.findall("crashed while running '(.*)'", result.stdout.str())) > 0
-    assert re.search(r'error: pytest "test_lines.py::test_(steeper|flatter)', result.stdout.str())
+    assert re.search(r"error: pytest \'?test_lines.py::test_(steeper|flatter)", result.stdout.str())
     assert sum(int(n) for n in counted(result.stdout.str()) if n != "·") == 3
 
 

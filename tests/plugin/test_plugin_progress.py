@@ -134,7 +134,7 @@ class Terminal:
 EVENTS = [
     r"test session starts",
     r"refuted +901/sums \(new\)",
-    r"[34] claims wait for (15|20) runs.*of training",
+    r"[34] claims wait for (15|20) runs",
     r"reproduced +900/(cheap|stored) \(new\)  line.*, 5 seeds",
 ]
 """What a session shows, in this order, while its dear claims still train."""
