@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Any, Self
 
 import pytest
@@ -41,6 +42,7 @@ from repro.plugin.gate import Gate
 from repro.plugin.options import (
     evidence_of,
     option,
+    project_folder,
     project_of,
     store_folder,
 )
@@ -106,6 +108,11 @@ class ClaimSession:
         """The options of the session."""
         return self.session.config
 
+    @property
+    def project(self) -> Path:
+        """The folder of the project."""
+        return project_folder(self.config)
+
     # The claims, and the results that they read
 
     @cached_property
@@ -159,8 +166,8 @@ class ClaimSession:
             return evidence, None
         store = Store(store_folder(config), report=self.reports.append)
         pool = self._pool(store)
-        results = Results(store, device=pool.device)
         engine, project = option(config, "engine"), project_of(config)
+        results = Results(store, device=pool.device, project=self.project)
         return results, Training(store, pool, results, engine=engine, project=project)
 
     def _pool(self, store: Store) -> Pool[Any]:
@@ -169,9 +176,12 @@ class ClaimSession:
         name = option(config, "executor") if self.trained else "local"
         device = option(config, "device") if self.trained else "cpu"  # a search imports torch
         if name == "local" and trainers == 0:
-            return InProcessPool(store, device=device, shows=is_debugged(config))
+            return InProcessPool(
+                store, device=device, project=self.project, shows=is_debugged(config)
+            )
         if name == "local":
-            return ProcessPool(store, device=device, trainers=trainers or cores())
+            count = trainers or cores()
+            return ProcessPool(store, device=device, trainers=count, project=self.project)
         address, project = require_executor(name), project_of(config)
         if name == "slurm":
             from repro.backends.slurm import SlurmPool
@@ -294,9 +304,13 @@ class ClaimSession:
             return
         self._has_announced = True
         display, status = display_of(self.config), self.training.status(self.plan)
-        lines = [*self.unplanned_lines(), plan_line(status)]
+        again = self.training.results.why_again()
+        lines = [*self.unplanned_lines(), *again, plan_line(status)]
         if trainers_of(self.config) == 0:
-            lines.append("training is serial: -n 0, -s or a debugger keeps it in this process")
+            lines.append(
+                "runs are trained in this process, one after the other, and are judged and not"
+                " stored: leave out -n 0, -s or the debugger to store them"
+            )
         for line in lines:
             display.say(line)
         self.training.show = lambda status: display.show(
