@@ -46,8 +46,8 @@ def counts(log: Path) -> list[tuple[int, int]]:
 
 def stored(store: Path) -> dict[str, tuple[bytes, int]]:
     """Each stored result: its bytes, and the moment it was written."""
-    paths = (store / "runs").glob("*/*/result.json")
-    return {path.parent.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in paths}
+    paths = {path.parents[1].name: path for path in (store / "runs").glob("*/*/*/result.json")}
+    return {run: (path.read_bytes(), path.stat().st_mtime_ns) for run, path in paths.items()}
 
 
 def workers(session: subprocess.Popen[str]) -> list[int]:

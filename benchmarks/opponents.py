@@ -1,37 +1,36 @@
 """The core against what people would use instead, for each study's `ci` programs.
 
-    python benchmarks/opponents.py                  # ten minutes; nothing else should be running
+    python benchmarks/opponents.py                  # ten minutes
     python benchmarks/opponents.py --only ladder
-    python benchmarks/opponents.py --quick          # one program, half a second each
+    python benchmarks/opponents.py --quick          # one program, a tenth of the time
 
-Prints the table of `benchmarks/NOTES.md`: steps of runs in a second, by the core over the opponent;
-above 1 the core is faster. All take batches of the core's data, and nobody evaluates. Opponents:
+Prints the table of `benchmarks/NOTES.md`: steps of runs in a CPU second, by the core over the
+opponent; above 1 the core needs less. The core and its opponents take turns on one thread of one
+process. A program whose data is missing is skipped. All take batches of the core's data, and nobody
+evaluates. Opponents:
 
-`loop`     the core's own plain engine, one run after another, on one thread
-`default`  plain PyTorch as it is: one model after another, autograd, AdamW, torch's threads
-`best`     what can be done without changing that loop: one thread a process, as many processes as
-           `--processes`, the fused optimiser; the core has as many processes
-`jax`      `jax.vmap` of a compiled step, on one thread (`in_jax.py`, with the extra `benchmark`;
-           `-` where it is not installed, or has no model of the program)
+`loop`     the core's own plain engine, one run after another; the core itself where nothing stacks
+`default`  plain PyTorch as it is: one model after another, autograd, AdamW
+`best`     the same with the fused optimiser
+`jax`      `jax.vmap` of a compiled step, for whatever number of runs is fastest (`in_jax.py`, with
+           the extra `benchmark`; `-` where it is not installed, or has no model of the program)
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
-import multiprocessing
 import os
+import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import cycle
-from multiprocessing.synchronize import Barrier
 
 import torch
 
-from repro.arm import Arm, Run
+from repro.arm import Arm, Needs, Run
 from repro.core.initial import as_gpt2
 from repro.core.program import ENGINES
 from repro.core.study import Data
@@ -62,11 +61,20 @@ PROGRAMS: dict[str, Sequence[Arm]] = {
     "sharing, decoder": [DECODER],
     "sharing, encoder": [DECODER.but(kind="encoder")],
 }
-IN_JAX = {"ladder, BP d=256": "ladder"}
+IN_JAX = {
+    "ladder, BP d=256": "ladder",
+    "early exit, sentences": "early exit",
+    "early exit, WikiText": "early exit",
+    "context vectors, baseline": "context vectors",
+    "context vectors, advanced": "context vectors",
+}
 WIDTHS = (1, 4, 8, 16)
-"""The runs that JAX takes at once: whatever is fastest."""
+"""The runs that JAX takes at once."""
 
-CHUNK = 20
+OPPONENTS = ("loop", "default", "best", "jax")
+ROUNDS = 5
+
+CHUNK = 5
 """Steps of the plain loop before it goes on with another of its models."""
 
 Step = Callable[[], int]
@@ -170,65 +178,66 @@ def by_jax(name: str, *, width: int) -> Step:
     return stepping(MODELS[IN_JAX[name]], runs, next(batches(data, runs)), data)
 
 
-def rate(prepare: Callable[[], Step], threads: int, seconds: float, start: Barrier) -> float:
-    """Return the steps of runs in a second, in this process, while the others are at it too."""
-    torch.set_num_threads(threads)
-    step = prepare()
-    for _ in range(3):
-        step()
-    start.wait()
-    began, done = time.perf_counter(), 0
-    while time.perf_counter() - began < seconds:
+def rate(step: Step, *, seconds: float) -> float:
+    """Return the steps of runs in a CPU second, over so many CPU seconds of this process."""
+    step()  # the caches hold what the one before it needed
+    began, done = time.process_time(), 0
+    while time.process_time() - began < seconds:
         done += step()
-    return done / (time.perf_counter() - began)
+    return done / (time.process_time() - began)
 
 
-def together(
-    prepare: Callable[[], Step], *, seconds: float, threads: int = 1, processes: int = 1
-) -> float:
-    """Return the steps of runs in a second, of so many processes."""
-    context = multiprocessing.get_context("spawn")
-    with (
-        context.Manager() as manager,
-        ProcessPoolExecutor(processes, mp_context=context) as pool,
-    ):
-        start = manager.Barrier(processes)
-        given = [(prepare, threads, seconds, start)] * processes
-        return sum(pool.map(rate, *zip(*given, strict=True)))
-
-
-def row(name: str, *, seconds: float, processes: int) -> str:
+def row(name: str, *, seconds: float) -> str:
     """Return the ratios of one program as a line."""
-    arms, measure = arms_of(name), partial(together, seconds=seconds)
-    engine, width = engine_of(arms[0]), widest(arms[0], "cpu")
-    core = partial(by_core, name, engine=engine, width=width)
-    alone, ours = measure(core), measure(core, processes=processes)
-    loop = measure(partial(by_core, name, engine="loop", width=1))
-    default = measure(partial(by_plain_loop, name, fused=None), threads=os.cpu_count() or 1)
-    best = measure(partial(by_plain_loop, name, fused=True), processes=processes)
-    ratios = f"{alone / loop:>8.2f}{alone / default:>10.2f}{ours / best:>8.2f}"
-    if name in IN_JAX and importlib.util.find_spec("jax"):
-        jax = max(measure(partial(by_jax, name, width=width)) for width in WIDTHS)
-        ratios += f"{alone / jax:>8.2f}"
-    else:
-        ratios += f"{'-':>8}"
-    return f"{name:28}{f'{engine} x{width}':>12}{ratios}"
+    arms = arms_of(name)
+    engine = engine_of(arms[0])
+    width = widest(arms[0], "cpu") if engine == "stacked" else 1  # a loop's runs train in turn
+    core = by_core(name, engine=engine, width=width)
+    opponents = {
+        "loop": by_core(name, engine="loop", width=1) if engine == "stacked" else core,
+        "default": by_plain_loop(name, fused=None),
+        "best": by_plain_loop(name, fused=True),
+    }
+    if has_jax(name):
+        each = [by_jax(name, width=width) for width in WIDTHS]
+        opponents["jax"] = max(each, key=partial(rate, seconds=seconds))
+    found: dict[str, list[float]] = {kind: [] for kind in OPPONENTS}
+    for _ in range(ROUNDS):  # in turns, since a machine is not equally fast for long
+        ours = rate(core, seconds=seconds)
+        for kind, step in opponents.items():
+            found[kind].append(ours / rate(step, seconds=seconds))
+    return f"{name:28}{f'{engine} x{width}':>12}" + "".join(map(in_words, found.values()))
+
+
+def has_jax(name: str) -> bool:
+    return name in IN_JAX and importlib.util.find_spec("jax") is not None
+
+
+def in_words(ratios: list[float]) -> str:
+    """Return the median of ratios, and half their range."""
+    if not ratios:
+        return f"{'-':>14}"
+    half = (max(ratios) - min(ratios)) / 2
+    return f"{f'{statistics.median(ratios):.2f} ± {half:.2f}':>14}"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--only", default="", metavar="TEXT", help="programs named so")
-    parser.add_argument("--processes", type=int, default=4)
-    parser.add_argument("--quick", action="store_true", help="one program, half a second each")
+    parser.add_argument("--quick", action="store_true", help="one program, a tenth of the time")
     options = parser.parse_args()
     names = [name for name in PROGRAMS if options.only in name]
-    print(f"{os.cpu_count()} cores, {options.processes} processes; core over opponent")
-    print(f"{'program':28}{'engine':>12}{'loop':>8}{'default':>10}{'best':>8}{'jax':>8}")
+    print(f"core over opponent, steps of runs a CPU second; {ROUNDS} rounds, ± half their range")
+    print(f"{'program':28}{'engine':>12}" + "".join(f"{kind:>14}" for kind in OPPONENTS))
     for name in names[: 1 if options.quick else None]:
-        seconds = 0.5 if options.quick else 3.0
-        print(row(name, seconds=seconds, processes=options.processes), flush=True)
+        try:
+            print(row(name, seconds=0.05 if options.quick else 0.5), flush=True)
+        except Needs as error:
+            print(f"{name:28}skipped: it {error}", flush=True)
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")  # one thread, as we do
+    flags = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"  # one thread
+    os.environ.setdefault("XLA_FLAGS", flags)
+    torch.set_num_threads(1)
     main()

@@ -22,7 +22,6 @@ import argparse
 import importlib
 import json
 import pkgutil
-import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
@@ -41,6 +40,7 @@ from repro.judge.evidence import Look, weigh
 from repro.judge.scale import Array, ScaleError
 from repro.runs.profiles import PROFILES
 from repro.store.entry import Damaged, read
+from repro.store.upkeep import items
 
 FEWEST = 5
 """The seeds that an arm must have to be looked at."""
@@ -99,13 +99,11 @@ def arm_types(modules: list[str]) -> dict[str, type[Arm]]:
 
 def stored(folder: Path) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """Yield identity and measures of each sound run; nothing is written or moved."""
-    for path in sorted(folder.glob("runs/[0-9a-f][0-9a-f]/*")):
-        if not re.fullmatch("[0-9a-f]{64}", path.name):
-            continue
+    for item in items(folder, "runs"):
         try:
-            result = read(path, path.name)
+            result = read(item.path, item.name)
         except Damaged as damage:
-            print(f"the stored run {path.name} {damage}: left out", file=sys.stderr)
+            print(f"the stored run {item.name} {damage}: left out", file=sys.stderr)
             continue
         if result is not None and "measures" in result.values:
             yield result.identity, result.values["measures"]
@@ -134,9 +132,7 @@ def groups(folder: Path, types: dict[str, type[Arm]]) -> list[Group]:
 def settings_of(arm: str) -> tuple[dict[str, Any], object]:
     """Return the settings of an arm, and whatever else two arms must share to be compared."""
     identity, place = json.loads(arm)
-    rest = {
-        name: part for name, part in json.loads(identity).items() if name not in ("arm", "code")
-    }
+    rest = {name: part for name, part in json.loads(identity).items() if name != "arm"}
     return json.loads(identity)["arm"], (rest, place)
 
 

@@ -35,16 +35,18 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from repro.arm import Run
+from repro.code.source import parse
+from repro.code.trace import counted
 from repro.ledger import Ledger, entries_at, read_ledgers
 from repro.own.arm import OutsideArm
-from repro.runs.identity import identity
+from repro.runs.identity import arms_of, identity, settings_of
 from repro.runs.plan import Plan
 from repro.runs.pool import Batch, Ended, Event, Job, Pool, Stored
 from repro.runs.profiles import PROFILES
 from repro.runs.provenance import provenance
 from repro.runs.results import Results, RunsMissing
 from repro.runs.training import Training
-from repro.store import Store, entry, run_key
+from repro.store import Made, Store, entry
 
 STUDY = """
 from dataclasses import dataclass
@@ -262,26 +264,37 @@ def fill(folder: Path, root: Path, count: int) -> None:
 
 
 def add(store: Store, arm: OutsideArm, seeds: int) -> None:
+    arms = arms_of(arm)
+    modules = counted({"made_up": parse(STUDY)}, {}, arms)
+    made = Made(settings_of(arm), store.put_trace({"arms": arms, "modules": modules}))
     for seed in arm.seeds(seeds):
         run = Run(arm, seed)
         value = random.Random(f"{arm.label} {seed}").gauss(2.0 * ("better" in arm.label), 1.0)
         values = {"measures": {"score": value}, "history": {}, "steps": 0}
-        write(store, identity(run, device="cpu"), values)
+        write(store, identity(run, device="cpu"), values, made=made)
 
 
-def write(store: Store, identity: dict[str, object], values: dict[str, object]) -> None:
-    """Write a run as `Store.put` does, but for waiting until it is on the disk."""
-    key = run_key(identity)
+def write(
+    store: Store,
+    identity: dict[str, object],
+    values: dict[str, object],
+    *,
+    seconds: float = 0.0,
+    made: Made = entry.UNKNOWN,
+) -> str:
+    """Write a run as `Store.put` does, but for waiting until it is on the disk; return its key."""
+    key, how = entry.key_of(identity, made), provenance("cpu", seconds, 1)
     folder = store.root / "runs" / key[:2] / key
     folder.mkdir(parents=True, exist_ok=True)
-    for name, content in entry.encode(identity, values, provenance("cpu", 0.0, 1)).items():
+    for name, content in entry.encode(identity, values, how, made=made).items():
         (folder / name).write_bytes(content)
+    return key
 
 
 def stores(folder: Path, count: int) -> Iterator[Line]:
     """Yield what a store of so many runs takes; it grows from one size to the next."""
     store = Store(folder)
-    have = sum(1 for _ in (folder / "runs").glob("*/*"))
+    have = sum(1 for _ in (folder / "runs").glob("*/*/*"))
     for number in range(have, count):
         write(store, {"number": number}, {"measures": {"score": 0.5}})
     choice = random.Random(1)
@@ -307,18 +320,20 @@ class AtOnce(Pool[Job]):
     def __init__(self, store: Store) -> None:
         super().__init__("cpu", trainers=200)
         self._store = store
+        self._trace = store.put_trace({"missing": ["no_such"]})
         self.seconds: list[float] = []
 
     def submit(self, batch: Batch, *, is_last_try: bool = False) -> None:
-        self._jobs.append(Job(batch))
+        self._jobs[Job(batch)] = None
 
     def events(self, seconds: float) -> Iterator[Event]:
-        for job in self._jobs[:BATCHES]:
+        for job in list(self._jobs)[:BATCHES]:
             [run] = job.left
-            write(self._store, job.batch.runs[run], {"measures": {"score": 0.5}})
-            self._jobs.remove(job)
+            made = Made(settings_of(run.arm), self._trace)
+            key = write(self._store, job.batch.runs[run], {"measures": {"score": 0.5}}, made=made)
+            del self._jobs[job]
             began = time.process_time()
-            yield Stored(run)
+            yield Stored(run, key)
             yield Ended(job.batch.number)
             self.seconds.append(time.process_time() - began)
 
@@ -333,7 +348,7 @@ def controller(folder: Path, count: int) -> Iterator[Line]:
     sys.path.insert(0, str(folder))
     from made_up import Made
 
-    results = Results(store := Store(folder / "store"), device="cpu")
+    results = Results(store := Store(folder / "store"), device="cpu", project=folder)
     training = Training(store, pool := AtOnce(store), results, engine="auto", project=folder)
 
     def read(number: int) -> None:

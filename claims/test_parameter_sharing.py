@@ -8,7 +8,8 @@ BLiMP no strategies are compared, since our baseline has 0.507 where chance is 0
 
 Perplexities are of LAMBADA's whole last words, and compared as ratios: the difference in log
 perplexity a word. What the source's perplexities are of, it does not say. A collapsed encoder says
-the same whatever it reads; `told_by_the_input` is how much answers depend on what is read, in nats.
+the same whatever it reads; `mutual_information` is how much answers depend on what it reads, in
+nats.
 `documents/test_002_parameter_sharing.py` holds the text against the tables.
 """
 
@@ -142,7 +143,7 @@ def test_sharing_scales_better(trials, name, documented):
 )
 @pytest.mark.parametrize("short", SHORT_NAMES.values())
 def test_very_wide_encoders_collapse(trials, short):
-    assert trials(at("encoder 10k", f"very wide {short}")).told_by_the_input < NO_ANSWER
+    assert trials(at("encoder 10k", f"very wide {short}")).mutual_information < NO_ANSWER
 
 
 @claim(
@@ -152,4 +153,4 @@ def test_very_wide_encoders_collapse(trials, short):
     kind="question",
 )
 def test_baseline_encoder_does_not_collapse(trials):
-    assert trials(at("encoder 10k", "baseline")).told_by_the_input > NO_ANSWER
+    assert trials(at("encoder 10k", "baseline")).mutual_information > NO_ANSWER

@@ -52,6 +52,8 @@ _PLACES = {
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that a claim file does not import torch."""
+    if name == "judge":  # a package that can be called
+        return import_module("repro.judge")
     if name not in _PLACES:
         raise AttributeError(f"module 'repro' has no attribute {name!r}")
     return getattr(import_module(f"repro.{_PLACES[name]}"), name)

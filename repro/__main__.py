@@ -20,7 +20,6 @@ COMMANDS = {
     "data": "repro.data.command:add_to",
     "evidence": "repro.plugin.evidence_command:add_to",
     "new": "repro.new.command:add_to",
-    "rekey": "repro.plugin.rekey_command:add_to",
     "store": "repro.plugin.store_command:add_to",
     "table": "repro.plugin.claim_commands:add_table",
 }

@@ -119,9 +119,6 @@ class Arm:
     study: ClassVar[str]
     """The name of the module whose `STUDY` trains this arm."""
 
-    code: ClassVar[tuple[str, ...]] = ()
-    """Further modules that results depend on, outside the study's own top-level package."""
-
     documented_seeds: ClassVar[tuple[int, ...]] = ()
     """The seeds that the source used; the judge takes these first."""
 

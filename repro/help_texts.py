@@ -31,15 +31,15 @@ COMMANDS: dict[str, tuple[str, str]] = {
         " code is 1 if a result differs by more than rounding.",
         "evidence audit results.jsonl.gz --runs 5",
     ),
+    "evidence renew": (
+        "Take runs of earlier code over to today's, after training some of each kind again: they"
+        " must have the same bits. Without files it does so for the store. The exit code is 1 if"
+        " some runs stay runs of earlier code.",
+        "evidence renew results.jsonl.gz",
+    ),
     "new": (
         "Write a small project that runs: a study, a claim and a workflow for CI.",
         "new my_study --kind script",
-    ),
-    "rekey": (
-        "Give stored runs the keys of today's code, after training some of each kind again. Without"
-        " files it does so for the store. The exit code is 1 if a kind of runs gives other results"
-        " now.",
-        "rekey results.jsonl.gz",
     ),
     "store": (
         "Show the size and the age of the store, and its runs by arm and code.",

@@ -18,6 +18,12 @@ LACKING = re.compile(rf"(?:{NOT_INSTALLED}|could not import ')(\w+)")
 NO_DATA = "needs the real data sets, in the folder that REPRO_DATA names"
 
 
+@pytest.fixture(autouse=True)
+def without_waiting_for_the_disk(monkeypatch):
+    """Skips `fsync` in this process: the test about power cuts counts the calls."""
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+
+
 def pytest_collection_modifyitems(items):
     if os.environ.get("REPRO_DATA"):
         return

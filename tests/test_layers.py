@@ -96,6 +96,7 @@ def test_what_has_to_be_light_imports_nothing_heavy():
         ("repro.plugin.plugin", {"torch", "numpy", "scipy", "jinja2", "filelock", "tomllib"}),
         ("repro.own.arm, repro.own.outside", {"torch"}),  # arms of one's own
         ("repro.__main__", {"torch", "pytest"}),  # a command that asks for no claims
+        ("repro; repro.judge", {"torch", "pytest"}),  # the function, in a program of one's own
     ],
 )
 def test_what_has_to_start_fast_loads_nothing_heavy(modules, heavy):

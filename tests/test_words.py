@@ -62,7 +62,7 @@ def test_every_word_has_an_example_that_runs():
 
 
 ROOMS = [
-    *("code.reached", "document", "files", "recipe", "recorded.rows", "recorded.runs"),
+    *("code.source", "document", "files", "recipe", "recorded.rows", "recorded.runs"),
     *("runs.profiles", "runs.provenance", "store"),
 ]
 LARGE = [pytest.param(room, marks=pytest.mark.thorough) for room in ("data", "judge")]

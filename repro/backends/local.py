@@ -7,25 +7,29 @@ starts when the cores or accelerators that it asks for are free.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from multiprocessing.connection import wait
+from pathlib import Path
 from typing import Any
 
-from repro.backends.files import StoreFiles
+from repro.arm import Run
+from repro.backends.files import stored_start
 from repro.backends.packed import packed, require_not_loading
 from repro.backends.places import Places, cores_of, devices_of, places_on, require_devices
 from repro.backends.trainer import train_batch, within
 from repro.backends.trainer_process import TrainerProcess, Unread
-from repro.core.device import resolve_device
+from repro.core.device import resolve_device, use_accelerator
 from repro.core.progress import Progress
 from repro.exits import exit_refused
 from repro.imports import interrupts_held
 from repro.own.arm import OutsideArm
+from repro.own.training_run import Files
 from repro.runs.identity import name_of
-from repro.runs.pool import Advanced, Batch, Ended, Event, Failed, Job, Pool, Stored
-from repro.store import Store, StoreError
+from repro.runs.pool import Advanced, Batch, Ended, Event, Failed, Job, Kept, Pool, Stored, Trained
+from repro.store import Result, Store, StoreError
+from repro.store.key import plain
 
 SECONDS_TO_STOP = 30.0
 """The time for trainers to write a last checkpoint, since a step may take long."""
@@ -45,9 +49,9 @@ class LocalJob(Job):
 class LocalPool(Pool[LocalJob]):
     """A pool on this machine, with its device and its places to train at."""
 
-    def __init__(self, store: Store, device: str, trainers: int) -> None:
+    def __init__(self, store: Store, device: str, trainers: int, project: Path) -> None:
         super().__init__(resolve_device(device), trainers)
-        self._store = store
+        self._store, self._project = store, project
 
     @property
     def waits_for(self) -> str:
@@ -57,7 +61,7 @@ class LocalPool(Pool[LocalJob]):
 
     def submit(self, batch: Batch, *, is_last_try: bool = False) -> None:
         job = LocalJob(batch, is_last_try)
-        self._jobs.append(job)
+        self._jobs[job] = None
         try:
             most = len(self._places.names)
             require_devices(batch.arm, most, where="this machine", device=self.device)
@@ -86,18 +90,18 @@ class LocalPool(Pool[LocalJob]):
 class ProcessPool(LocalPool):
     """A pool of trainer processes, at most one for each core or accelerator.
 
-    A trainer stays for the next batch.
+    A trainer stays for the next batch of its study.
 
-    >>> pool = ProcessPool(store, device="cpu", trainers=4)
+    >>> pool = ProcessPool(store, device="cpu", trainers=4, project=folder)
     >>> pool.submit(batch)
     >>> for event in pool.events(seconds=1.0):
     ...     print(event)
     >>> pool.stop()
     """
 
-    def __init__(self, store: Store, *, device: str, trainers: int) -> None:
+    def __init__(self, store: Store, *, device: str, trainers: int, project: Path) -> None:
         require_not_loading()
-        super().__init__(store, device, trainers)
+        super().__init__(store, device, trainers, project)
         self._idle: list[TrainerProcess] = []
 
     @property
@@ -152,20 +156,33 @@ class ProcessPool(LocalPool):
                     continue
                 if under_way >= self.trainers or not self._take_places(job):
                     return
-                job.trainer = self._trainer_at(job.places)
+                job.trainer = self._trainer_at(job.places, job.batch.arm.study)
                 job.trainer.send(job.content)
 
-    def _trainer_at(self, places: Sequence[str]) -> TrainerProcess:
-        """Return an idle trainer, or a new one; no two trainers share an accelerator."""
+    def _trainer_at(self, places: Sequence[str], study: str) -> TrainerProcess:
+        """Return the idle trainer of a study, or a new one in place of one that is idle.
+
+        No two trainers share an accelerator.
+        """
         visible = ",".join(places) if self.device == "cuda" else None
         for trainer in list(self._idle):
-            is_free = trainer.visible == visible and not trainer.has_ended
-            if is_free or not set(places).isdisjoint((trainer.visible or "").split(",")):
+            is_free = (trainer.visible, trainer.study) == (visible, study)
+            if is_free and not trainer.has_ended:
                 self._idle.remove(trainer)
-                if is_free:
-                    return trainer
+                return trainer
+        in_use = sum(job.trainer is not None for job in self._jobs)
+        for trainer in list(self._idle):
+            is_in_the_way = not set(places).isdisjoint((trainer.visible or "").split(","))
+            if is_in_the_way or in_use + len(self._idle) >= self.trainers:
+                self._idle.remove(trainer)
                 trainer.kill()
-        return TrainerProcess(visible, root=self._store.root, device=self.device)
+        return TrainerProcess(
+            visible,
+            study=study,
+            project=self._project,
+            root=self._store.root,
+            device=self.device,
+        )
 
     def _hear(self, job: LocalJob, trainer: TrainerProcess) -> None:
         """Handle the messages of a job's trainer."""
@@ -185,7 +202,7 @@ class ProcessPool(LocalPool):
         match event:
             case Progress():
                 self._events.append(Advanced(job.batch.number, event))
-            case Stored(place) | Failed(place):
+            case Stored(place, _) | Failed(place):
                 run = list(job.batch.runs)[place]  # type: ignore[call-overload]
                 job.left.remove(run)
                 self._events.append(replace(event, run=run))
@@ -226,21 +243,41 @@ def _wait_for_ends(trainers: Sequence[TrainerProcess]) -> None:
                 left.remove(trainer)
 
 
+class _OwnFiles(Files):
+    """The files of a batch in this process, and the parameters that it starts from."""
+
+    def __init__(
+        self, pool: InProcessPool, store: Store, batch: Batch, devices: Mapping[str, str]
+    ) -> None:
+        super().__init__(devices)
+        self._pool, self._store, self._batch = pool, store, batch
+
+    def show(self, progress: Progress) -> None:
+        self._pool.advanced(Advanced(self._batch.number, progress))
+
+    def load_weights(self, run: Run) -> bytes:
+        kept = self._pool.kept.get(run)
+        weights = kept.weights if kept is not None else None
+        return weights or stored_start(self._store, self._batch).weights or b""
+
+
 class InProcessPool(LocalPool):
     """A pool that trains in `events`, in the session's own process.
 
-    It is for users who want to see the output of training (`shows`) or to debug it. After Ctrl-C a
-    run goes on from its last checkpoint, which is some seconds old.
+    It is for users who want to see the output of training (`shows`) or to debug it. Its results
+    are not stored, and it writes no checkpoints: anything may have run in this process, and what
+    makes a result is recorded in trainers alone.
 
-    >>> pool = InProcessPool(store, device="cpu")
+    >>> pool = InProcessPool(store, device="cpu", project=folder)
     >>> pool.submit(batch)
     >>> for event in pool.events(seconds=1.0):
     ...     print(event)
     """
 
-    def __init__(self, store: Store, *, device: str, shows: bool = False) -> None:
-        super().__init__(store, device, trainers=1)
+    def __init__(self, store: Store, *, device: str, project: Path, shows: bool = False) -> None:
+        super().__init__(store, device, 1, project)
         self._shows = shows
+        self.kept: dict[Run, Result] = {}
 
     def events(self, seconds: float) -> Iterator[Event]:
         yield from self._pending()
@@ -260,26 +297,40 @@ class InProcessPool(LocalPool):
         self._jobs.clear()
         self._events.clear()
 
+    def advanced(self, event: Advanced) -> None:
+        """Note how far a batch is, from within its training."""
+        self._events.append(event)
+
     def _train(self, job: LocalJob) -> Iterator[Event]:
         batch, numbers = job.batch, self._places.names.index
         devices = {f"{self.device}:{numbers(name)}": name for name in job.places}
-        files = StoreFiles(
-            self._store,
-            batch,
-            show=lambda progress: self._events.append(Advanced(batch.number, progress)),
-            devices={} if self.device == "cpu" else devices,
-        )
-        events = files.stored(
-            train_batch(
-                list(batch.runs),
-                engine=batch.engine,
-                device=self.device,
-                files=files,
-                shows=self._shows,
-            )
+        use_accelerator(next(iter(devices)))
+        files = _OwnFiles(self, self._store, batch, {} if self.device == "cpu" else devices)
+        events = train_batch(
+            list(batch.runs),
+            engine=batch.engine,
+            device=self.device,
+            files=files,
+            shows=self._shows,
         )
         for event in within(events, exit_refused):
             yield from self._pending()
-            yield Advanced(batch.number, event) if isinstance(event, Progress) else event
+            match event:
+                case Progress():
+                    yield Advanced(batch.number, event)
+                case Trained():
+                    yield self._kept(event, batch)
+                case Failed():
+                    yield event
         yield from self._pending()
         yield Ended(batch.number)
+
+    def _kept(self, event: Trained, batch: Batch) -> Kept | Failed:
+        run, how = event.run, {**event.provenance, **batch.origin}
+        try:
+            values = plain(event.values, "values")
+        except (TypeError, ValueError) as error:
+            return Failed(run, f"{name_of(run)}, has no result to keep: {error}")
+        kept = Result(batch.keys[run], batch.runs[run], values, how, event.weights)
+        self.kept[run] = kept
+        return Kept(run, kept)

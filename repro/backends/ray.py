@@ -10,6 +10,7 @@ import logging
 import os
 import pickle
 import sys
+import tempfile
 import textwrap
 import time
 from collections.abc import Iterator, Sequence
@@ -22,9 +23,11 @@ import ray
 from ray.exceptions import RayError
 
 from repro.backends.cluster import ClusterError, device_of_nodes, require_somebody
-from repro.backends.files import stored, stored_weights
+from repro.backends.files import stored, stored_start
 from repro.backends.places import cores_of, devices_of, numbered_accelerators, require_devices
 from repro.backends.trainer import train_here
+from repro.code import record
+from repro.code.trace import TRACER, Trace
 from repro.core.progress import Progress
 from repro.data.locate import data_folder
 from repro.own.training_run import Files
@@ -82,20 +85,22 @@ class RayPool(Pool[RayJob]):
             try:
                 where = "the largest node of the Ray cluster"
                 require_devices(batch.arm, most(self._unit), where=where, device=self.device)
-                weights = stored_weights(self._store, batch) if batch.arm.starts_from else None
+                start = stored_start(self._store, batch) if batch.arm.starts_from else None
+                trace = self._store.trace(start.made.trace) if start is not None else None
+                weights = start.weights if start is not None else None
             except ValueError as error:
-                self._jobs.append(job)
+                self._jobs[job] = None
                 self._refuse(job, str(error))
                 return
             # pickled here: Ray would import the modules of arms before the paths are set
-            sent = pickle.dumps(batch), code_paths(self._project), self.device, weights
+            sent = pickle.dumps(batch), code_paths(self._project), self.device, weights, trace
             options = {
                 "max_retries": RETRIES,
                 "num_returns": "streaming",
                 **self._resources(batch),
             }
             job.task = _train.options(**options).remote(*sent)
-            self._jobs.append(job)
+            self._jobs[job] = None
 
     def events(self, seconds: float) -> Iterator[Event]:
         yield from self._pending()
@@ -190,13 +195,17 @@ class RayPool(Pool[RayJob]):
 
 @ray.remote
 def _train(
-    packed: bytes, paths: Sequence[str], device: str, weights: bytes | None
+    packed: bytes, paths: Sequence[str], device: str, weights: bytes | None, start: Trace | None
 ) -> Iterator[Trained | Failed]:
     """Train a batch on a node; yields each result and failure."""
     here = Path.cwd()  # where Ray has unpacked the project
     for path in reversed([str(here / place) for place in paths]):
         if path not in sys.path:
             sys.path.insert(0, path)
+    made = tempfile.mkdtemp()
+    record.start(project=str(here), store=made, folder=made)
+    if start is not None:
+        TRACER.goes_on_from(start)
     batch: Batch = pickle.loads(packed)
     files = Files(numbered_accelerators(device), weights=weights)
     for event in train_here(batch, device=device, files=files):

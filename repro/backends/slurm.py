@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -31,6 +31,8 @@ from repro.backends.cluster import device_of_nodes
 from repro.backends.files import StoreFiles
 from repro.backends.places import cores_of, devices_of, numbered_accelerators
 from repro.backends.trainer import train_here
+from repro.code import record
+from repro.core.progress import Progress
 from repro.files import write_beside
 from repro.own.training_run import FILES
 from repro.runs.pool import Batch, Event, Failed, Job, Pool, Stored, TrainingStopped
@@ -45,7 +47,7 @@ LOOK_SECONDS = 10.0
 PATIENCE_SECONDS = 60
 """The most seconds for a command of Slurm."""
 
-SECONDS_OF_A_JOB = 120.0
+SECONDS_OF_A_JOB = 60.0
 """A job is given batches until they take this long: its start takes some seconds."""
 
 JOBS = 256
@@ -97,8 +99,9 @@ PENDING = JobState("PENDING")
 
 
 class Said(NamedTuple):
-    """What a job said of a run: why it failed, or nothing where it is stored."""
+    """What a job said of a run: the key of its result, or why it failed."""
 
+    key: str = ""
     why: str = ""
     details: str = ""
 
@@ -111,6 +114,8 @@ class SlurmBatch(Job):
     """The number of the job; empty until it is submitted."""
     state: JobState = PENDING
     looks_after_end: int = 0
+    before: frozenset[str] = frozenset()
+    """The keys of the results that its runs had before it."""
 
 
 class SlurmPool(Pool[SlurmBatch]):
@@ -133,14 +138,10 @@ class SlurmPool(Pool[SlurmBatch]):
         """The runs in jobs, by their keys."""
         self._said: dict[str, Said] = {}
         """What jobs said of runs, by their keys."""
+        self._open: Counter[str] = Counter()
+        """The batches of each job that are not over."""
         self._answers = True
-        self._running = 0
-        """The number of jobs that run while others wait; 0 if none waits."""
         self._looked = self._refused = float("-inf")
-
-    @property
-    def trainers(self) -> int:
-        return self._running or super().trainers
 
     @property
     def waits_for(self) -> str:
@@ -154,11 +155,11 @@ class SlurmPool(Pool[SlurmBatch]):
     def room(self) -> int:
         if self._is_refused:
             return 0
-        return self._trainers - len({job.id for job in self._jobs if job.id})
+        return self._trainers - len(self._open)
 
     def submit(self, batch: Batch, *, is_last_try: bool = False) -> None:
-        job = SlurmBatch(batch, is_last_try)
-        self._jobs.append(job)
+        job = SlurmBatch(batch, is_last_try, before=frozenset(self._stored_of(batch.keys.values())))
+        self._jobs[job] = None
         self._asked.update({key: (job, run) for run, key in batch.keys.items()})
         resources = cores_of(batch.arm, self.device), devices_of(batch.arm)
         unsent = self._unsent[resources]
@@ -175,8 +176,8 @@ class SlurmPool(Pool[SlurmBatch]):
         yield from events
 
     def stop(self) -> None:
-        self._queue.cancel({job.id for job in self._jobs if job.id})
-        for known in (self._jobs, self._unsent, self._asked, self._said):
+        self._queue.cancel(self._open)
+        for known in (self._jobs, self._unsent, self._asked, self._said, self._open):
             known.clear()
 
     @property
@@ -196,10 +197,11 @@ class SlurmPool(Pool[SlurmBatch]):
             try:
                 id_ = self._queue.submit(batches, cores=cores, devices=devices)
             except TrainingStopped:
-                if not any(job.id for job in self._jobs):
+                if not self._open:
                     raise
                 self._refused = time.monotonic()
                 return
+            self._open[id_] = len(jobs)
             for job in jobs:
                 job.id = id_
                 unsent.remove(job)
@@ -212,23 +214,34 @@ class SlurmPool(Pool[SlurmBatch]):
         for key, said in list(self._said.items()):
             if key not in self._asked:  # a job that was started again says it again
                 del self._said[key]
-            elif said.why or self._is_stored(key):
+            elif said.why or self._is_stored(said):
                 del self._said[key]
                 yield from self._done(key, said)
         if time.monotonic() - self._looked >= LOOK_SECONDS:
             self._looked = time.monotonic()
             yield from self._look()
 
-    def _is_stored(self, key: str) -> bool:
+    def _is_stored(self, said: Said) -> bool:
         """Tell whether a result is seen here; on a network's disk it may come later than a file."""
-        return self._store.measured(key) is not None
+        return self._store.measured(said.key) is not None
+
+    def _stored_of(self, addresses: Iterable[str]) -> Iterator[str]:
+        """Yield the keys of the results of runs."""
+        for address in addresses:
+            yield from (result.key for result in self._store.all_at(address))
 
     def _done(self, key: str, said: Said) -> Iterator[Event]:
         job, run = self._asked.pop(key)
         job.left.remove(run)
-        yield Failed(run, said.why, said.details) if said.why else Stored(run)
+        yield Failed(run, said.why, said.details) if said.why else Stored(run, said.key)
         if not job.left:
             yield from self._over(job)
+
+    def _over(self, job: SlurmBatch, why: str = "", details: str = "") -> Iterator[Event]:
+        self._open[job.id] -= 1
+        if not self._open[job.id]:
+            del self._open[job.id]
+        yield from super()._over(job, why, details)
 
     def _look(self) -> Iterator[Event]:
         """Look at Slurm's queue; end the batches of jobs that are over and did not say all."""
@@ -240,19 +253,18 @@ class SlurmPool(Pool[SlurmBatch]):
         for job in sent:
             job.state = states.get(job.id, JobState())
             job.looks_after_end = job.looks_after_end + 1 if job.state.is_over else 0
-        running = {job.id for job in sent if job.state.name == "RUNNING"}
-        waiting = any(job.state.name == "PENDING" for job in sent)
-        self._running = len(running) if waiting else 0
         for job in sent:
-            if job.looks_after_end > 1:  # a job that Slurm starts again looks ended for a moment
-                for key in [job.batch.keys[run] for run in job.left]:
-                    if self._is_stored(key):
-                        yield from self._done(key, Said())
-                if job.left:
-                    job.is_last_try |= job.state.name == "CANCELLED"
-                    how = f"its job {job.id} of Slurm ended as {job.state.name or 'over'}"
-                    why = f"failed on the cluster: {how}"
-                    yield from self._over(job, why, self._queue.end_of_log(job.id))
+            # a job that Slurm starts again looks ended for a moment
+            if job.looks_after_end > 1:
+                for address in [job.batch.keys[run] for run in job.left]:
+                    new = set(self._stored_of([address])) - job.before  # it could not say so
+                    if new:
+                        yield from self._done(address, Said(min(new)))
+            if job.left and job.looks_after_end > 1:
+                job.is_last_try |= job.state.name == "CANCELLED"
+                how = f"its job {job.id} of Slurm ended as {job.state.name or 'over'}"
+                why = f"failed on the cluster: {how}"
+                yield from self._over(job, why, self._queue.end_of_log(job.id))
 
 
 @dataclass
@@ -262,12 +274,14 @@ class SlurmTraining:
     submitit calls it, and calls it again after a time limit, a preemption or a lost node. Runs that
     are stored by then are left out, the others go on from their checkpoints.
 
-    >>> SlurmTraining(store.root, [batch], folder, device="cpu", minutes=60)()
+    >>> SlurmTraining(store.root, project, [batch], folder, device="cpu", minutes=60)()
     """
 
     root: Path
     """The folder of the store."""
-    batches: Sequence[Batch]
+    project: Path
+    batches: list[Batch]
+    """The batches, each with the runs that are left."""
     folder: Path
     """The folder for the files that say what became of a run."""
     device: str
@@ -275,21 +289,27 @@ class SlurmTraining:
 
     _began: float = field(default=0.0, init=False)
     _is_ending: bool = field(default=False, init=False)
+    _has_stored: bool = field(default=False, init=False)
 
     def __call__(self) -> None:
         self._began = time.monotonic()
         store = Store(self.root)
-        self.batches = [self._without_stored(batch, store) for batch in self.batches]
-        for batch in self.batches:
+        made = tempfile.mkdtemp(prefix="record-", dir=self.root / "tmp")
+        record.start(project=str(self.project), store=str(self.root), folder=made)
+        for number, batch in enumerate(list(self.batches)):
             devices = numbered_accelerators(self.device)
             files = StoreFiles(store, batch, show=lambda progress: None, devices=devices)
             for event in files.stored(train_here(batch, device=self.device, files=files)):
                 if self._is_ending:  # submitit's exit was caught as an error of the training
                     sys.exit(-1)
                 if isinstance(event, Failed):
-                    self._say(batch.keys[event.run], Said(event.why, event.details))
+                    self._say(batch, event.run, Said("", event.why, event.details))
                 elif isinstance(event, Stored):
-                    self._say(batch.keys[event.run], Said())
+                    self._say(batch, event.run, Said(event.key))
+                    self._has_stored = True
+                if not isinstance(event, Progress):  # a job that is started again begins here
+                    left = [run for run in self.batches[number].runs if run != event.run]
+                    self.batches[number] = batch.part(left)
 
     def checkpoint(self) -> DelayedSubmission:
         """Return the job, for Slurm to start it again; submitit calls this when time is up.
@@ -305,21 +325,14 @@ class SlurmTraining:
         self._is_ending = True
         return DelayedSubmission(replace(self))
 
-    def _without_stored(self, batch: Batch, store: Store) -> Batch:
-        stored = {run for run, key in batch.keys.items() if store.at(key) is not None}
-        for run in stored:
-            self._say(batch.keys[run], Said())
-        return batch.part(run for run in batch.runs if run not in stored)
-
-    def _say(self, key: str, said: Said) -> None:
+    def _say(self, batch: Batch, run: Run, said: Said) -> None:
         """Leave a file that says what became of a run."""
-        write_beside(self.folder / f"{key}{SAID}", json.dumps(said._asdict()))
+        write_beside(self.folder / f"{batch.keys[run]}{SAID}", json.dumps(said._asdict()))
 
     def _has_kept_something(self) -> bool:
         store = Store(self.root)
-        return any(
-            store.measured(key)
-            or store.checkpoints.load(key)
+        return self._has_stored or any(
+            store.checkpoints.load(key)
             or any(path.is_file() for path in (store.folder(key) / FILES).rglob("*"))
             for batch in self.batches
             for key in batch.keys.values()
@@ -364,7 +377,9 @@ class SlurmQueue:
         Raises `TrainingStopped` where Slurm does not take it.
         """
         try:
-            training = SlurmTraining(self._root, batches, self._said, self._device, self._minutes)
+            training = SlurmTraining(
+                self._root, self._project, list(batches), self._said, self._device, self._minutes
+            )
             executor = SlurmExecutor(self.folder, TIME_LIMITS, python=self._python())
             executor.update_parameters(**self._parameters(cores, devices))
             return str(executor.submit(training).job_id)

@@ -19,14 +19,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from repro.arm import Run
-from repro.backends.opened import Opened
+from repro.code import record
+from repro.code.trace import TRACER
 from repro.core.device import free_memory, has_torch, one_thread, ran_out_of_memory
 from repro.core.progress import Finished, Progress
 from repro.imports import import_whole
 from repro.own.arm import OutsideArm
 from repro.own.outside import OutsideStudy
 from repro.own.training_run import Files
-from repro.runs.identity import identity, name_of, packages_of
+from repro.runs.identity import arms_of, identity, name_of
 from repro.runs.pool import Batch, Failed, Trained
 from repro.runs.provenance import provenance
 from repro.store import StoreError, run_key
@@ -34,7 +35,7 @@ from repro.studies import study_of
 from repro.text import said, said_in_full
 
 if TYPE_CHECKING:
-    from repro.core.study import Study, TrainsOutside
+    from repro.core.study import Study
 
 _widths: dict[tuple[str, str], int] = {}
 """The runs of a program that memory held where it could not hold more, by program and device."""
@@ -44,10 +45,9 @@ LONGEST = 160
 
 
 def train_here(batch: Batch, *, device: str, files: Files) -> Iterator[Progress | Trained | Failed]:
-    """Train the runs of a batch that have the same key on this node; the others fail.
+    """Train the runs of a batch that are the same runs in this process; the others fail.
 
-    So other code, data or versions are noticed, and nothing is stored under a key that does not say
-    how it was made.
+    So other data or versions are noticed. The trace says by which code a run was made.
     """
     runs = []
     for run, asked in batch.runs.items():
@@ -60,10 +60,10 @@ def train_here(batch: Batch, *, device: str, files: Files) -> Iterator[Progress 
         if run_key(here) == run_key(asked):
             runs.append(run)
         else:
-            about = {name: here[name] for name in ("torch", "data", "code")}
+            about = {name: here[name] for name in ("torch", "data")}
             why = (
-                "would be stored under another key by the node that it was sent to, whose code,"
-                f" data or versions are not those of the process that asked; there: {about}"
+                "would be another run where it was sent to, whose settings, data or versions are"
+                f" not those of the process that asked; there: {about}"
             )
             yield Failed(run, f"{name_of(run)}, {why}")
     if runs:
@@ -88,37 +88,37 @@ def train_batch(
             part = runs[first : first + width]
             yield from train_batch(part, engine=engine, device=device, files=files, shows=shows)
         return
-    together = _Together(runs, engine, device, files, shows)
-    yield from together.train()
-    if together.shortage and len(runs) == 1:
+    attempt = _Attempt(runs, engine, device, files, shows)
+    yield from attempt.train()
+    if attempt.out_of_memory and len(runs) == 1:
         free_memory(device)  # of what trained before, which may have been all that was in the way
-        together = _Together(runs, engine, device, files, shows)
-        yield from together.train()
-    if together.not_stacked:
-        why = together.not_stacked
-        together = _Together(together.left, "loop", device, files, shows, why_not_stacked=why)
-        yield from together.train()
-    if not together.shortage:
+        attempt = _Attempt(runs, engine, device, files, shows)
+        yield from attempt.train()
+    if attempt.not_stacked:
+        why = attempt.not_stacked
+        attempt = _Attempt(attempt.left, "loop", device, files, shows, why_not_stacked=why)
+        yield from attempt.train()
+    if not attempt.out_of_memory:
         return
     if len(runs) == 1:
         yield Failed(
             runs[0],
-            f"{name_of(runs[0])} does not fit into memory on its own ({together.shortage}); free"
-            " some, or train it on a larger device.",
+            f"{name_of(runs[0])} does not fit into memory on its own ({attempt.out_of_memory});"
+            " free some, or train it on a larger device.",
         )
         return
     free_memory(device)
     _widths[program] = -(-len(runs) // 2)
-    if left := together.left:
+    if left := attempt.left:
         yield from train_batch(left, engine=engine, device=device, files=files, shows=shows)
 
 
 @dataclass
-class _Together:
+class _Attempt:
     """Runs that train together, until they are done or cannot go on in this way.
 
-    `shortage` then has the words of a device that is full, and `not_stacked` the reason why not one
-    step could be stacked. The errors are not kept: they hold the memory of what is unfinished.
+    `out_of_memory` then has the message of the device, and `not_stacked` the reason why no step
+    could be stacked. The errors are not kept: they hold the memory of what is unfinished.
     """
 
     runs: Sequence[Run]
@@ -129,9 +129,8 @@ class _Together:
     why_not_stacked: str = ""
     """The reason why they train in a loop, where that was not asked for."""
     left: list[Run] = field(init=False)
-    shortage: str = field(default="", init=False)
+    out_of_memory: str = field(default="", init=False)
     not_stacked: str = field(default="", init=False)
-    _opened: Opened | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self.left = list(self.runs)
@@ -148,7 +147,9 @@ class _Together:
                 has_begun = True
                 if isinstance(event, Finished):
                     self.left.remove(event.run)
-                    yield Trained(event.run, event.values, self._how(event.run), event.weights)
+                    with record.unheard():
+                        how, made = self._how(event.run), TRACER.trace(arms=arms_of(event.run.arm))
+                    yield Trained(event.run, event.values, how, event.weights, made)
                 else:
                     yield event
         except StoreError:  # it is the store that fails, and no run
@@ -156,7 +157,7 @@ class _Together:
         except (Exception, SystemExit) as error:
             why = said_in_full(error)
             if ran_out_of_memory(error):
-                self.shortage = said(error) or why
+                self.out_of_memory = said(error) or why
             elif self._is_to_be_stacked and not has_begun:
                 first = why.partition(". ")[0]
                 self.not_stacked = textwrap.shorten(first, LONGEST, placeholder=" …")
@@ -173,15 +174,12 @@ class _Together:
     def _events(self) -> Iterator[Progress | Finished]:
         study = study_of(self.runs[0].arm)
         self.files.engine = self.engine
-        self._opened = Opened(self.runs[0].arm, but=self.files.root)
-        events = (
-            study.training(self.runs, self.files)
-            if isinstance(study, OutsideStudy)
-            else self._in_core(study)
-        )
-        yield from within(events, self._opened.watching)
+        if isinstance(study, OutsideStudy):
+            yield from study.training(self.runs, self.files)
+        else:
+            yield from self._in_core(study)
 
-    def _in_core(self, study: Study | TrainsOutside) -> Iterator[Progress | Finished]:
+    def _in_core(self, study: Study) -> Iterator[Progress | Finished]:
         import torch
 
         from repro.core.train import training
@@ -197,16 +195,14 @@ class _Together:
 
     def _how(self, run: Run) -> dict[str, Any]:
         """Return the provenance of a run that is done."""
-        company = len(self.runs)
-        how = provenance(self.device, (time.monotonic() - self._began) / company, company)
-        how["packages"] = {**how["packages"], **packages_of(run.arm)}
+        width = len(self.runs)
+        how = provenance(self.device, (time.monotonic() - self._began) / width, width)
+        how["packages"] = {**how["packages"], **TRACER.libraries}
         how["engine"] = self.engine
         if self.why_not_stacked:
             how["not_stacked"] = self.why_not_stacked
         if isinstance(run.arm, OutsideArm):
             how["threads"], how["devices"] = run.arm.threads, run.arm.devices
-        if self._opened is not None and self._opened.unnamed:
-            how["opened"] = self._opened.unnamed
         return how
 
 
@@ -257,7 +253,7 @@ class Printed(io.TextIOBase):
 
     @contextmanager
     def taking(self) -> Iterator[None]:
-        """Take what is printed within the block, in place of the screen."""
+        """Take what is printed within the block, instead of the screen."""
         with redirect_stdout(self), redirect_stderr(self):
             yield
 

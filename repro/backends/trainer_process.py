@@ -29,9 +29,10 @@ from typing import Any, NoReturn
 from repro.backends.files import StoreFiles
 from repro.backends.packed import unpacked
 from repro.backends.places import numbered_accelerators
-from repro.backends.trainer import MOST, Printed, details_of, train_batch
+from repro.backends.trainer import MOST, Printed, details_of, train_here
 from repro.core.device import free_memory
 from repro.core.progress import Progress
+from repro.files import remove
 from repro.own.outside import THREADS, VISIBLE
 from repro.runs.pool import TrainingStopped
 from repro.store import Store, StoreError
@@ -45,9 +46,14 @@ SECONDS_BETWEEN_WORDS = 0.2
 
 START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
-    " from repro.backends.trainer_process import serve; serve(*sys.argv[2:])"
+    " from repro.code.record import start;"
+    " start(project=sys.argv[2], store=sys.argv[3], folder=sys.argv[4]);"
+    " from repro.backends.trainer_process import serve; serve(sys.argv[3], *sys.argv[5:])"
 )
-"""`multiprocessing` would import the session's script again, and share its terminal."""
+"""The record begins before any code that counts is imported.
+
+`multiprocessing` would import the session's script again, and share its terminal.
+"""
 
 
 @dataclass(frozen=True)
@@ -64,22 +70,32 @@ class TrainerProcess:
     It sends events. Instead of a run, an event has the run's index in the batch, since the session
     may not be able to unpickle a run. At the end of a batch it sends None.
 
-    >>> trainer = TrainerProcess("0,1", root=store.root, device="cuda")
+    It trains one study and then ends, so that the traces of its runs are of this study alone.
+
+    >>> trainer = TrainerProcess(
+    ...     "0,1", study="spirals", project=folder, root=store.root, device="cuda"
+    ... )
     >>> trainer.send(packed(batch))
     >>> for event in trainer.received():
     ...     print(event)
     """
 
-    def __init__(self, visible: str | None, *, root: Path, device: str) -> None:
-        self.visible = visible
+    def __init__(
+        self, visible: str | None, *, study: str, project: Path, root: Path, device: str
+    ) -> None:
+        self.visible, self.study = visible, study
         self.connection, theirs = Pipe()
+        self._record = tempfile.mkdtemp(prefix="record-", dir=root / "tmp")
         self._printed = tempfile.TemporaryFile()  # noqa: SIM115  # closed by `kill`
         self._begins_at = 0
-        command = [sys.executable, "-c", START, json.dumps(sys.path)]
+        command: list[str] = [sys.executable, "-c", START, json.dumps(sys.path)]
         more = dict.fromkeys(THREADS, "1") | ({} if visible is None else {VISIBLE: visible})
         try:
             self._process = subprocess.Popen(
-                [*command, str(theirs.fileno()), str(os.getpid()), str(root), device],
+                [
+                    *(*command, str(project), str(root), self._record),
+                    *(str(theirs.fileno()), str(os.getpid()), device),
+                ],
                 env={**os.environ, **more},
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
@@ -131,6 +147,7 @@ class TrainerProcess:
         code = self._process.wait()
         self.connection.close()
         self._printed.close()
+        remove(Path(self._record))
         if code >= 0:
             return f"exit status {code}: os._exit?"
         name = signal.Signals(-code).name
@@ -163,7 +180,7 @@ class _NoInput(io.TextIOBase):
     read = readline
 
 
-def serve(handle: str, session: str, root: str, device: str) -> None:
+def serve(root: str, handle: str, session: str, device: str) -> None:
     """Train the batches that come over a connection, until the session says stop or ends."""
     os.set_inheritable(int(handle), False)
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -225,7 +242,7 @@ def _train(
         is_stopping=stopping.is_set,
     )
     places = {run: place for place, run in enumerate(batch.runs)}
-    training = train_batch(list(batch.runs), engine=batch.engine, device=device, files=files)
+    training = train_here(batch, device=device, files=files)
     try:
         for event in files.stored(training):
             if isinstance(event, Progress):

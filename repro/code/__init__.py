@@ -1,6 +1,1 @@
-"""Finds the code that a run reaches by reading source, so that a changed study trains again."""
-
-from repro.code.reached import Modules, Root, digest, libraries, reached
-from repro.code.source import Definition
-
-__all__ = ["Definition", "Modules", "Root", "digest", "libraries", "reached"]
+"""Traces: what a training used, recorded while it runs, and compared with the code of today."""

@@ -1,8 +1,9 @@
-"""Python source as data: the definitions of a module, their hashes, and the names that they read.
+"""Python source as data: its units, a digest of each, and the names that each mentions.
 
-Comments, docstrings, error messages and annotations of functions do not count. The text for a hash
-is not from `ast.dump`, whose output changes with the minor version of Python: keys must not change
-with it.
+The units of a module are what its names are bound to, without the bodies of functions, and these
+bodies: `Net`, `Net.forward`, `Net.forward()`. Comments, docstrings, error messages and annotations
+of functions do not count. The text for a digest is not from `ast.dump`, whose output changes with
+the minor version of Python.
 """
 
 from __future__ import annotations
@@ -10,14 +11,18 @@ from __future__ import annotations
 import ast
 import copy
 import hashlib
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.util import resolve_name
 
+from repro.code.record import functions
+
 EFFECTS = "<module>"
 """The name of the statements that have effects when a module is imported."""
+
+IMPORT = "import "
+"""The beginning of the name of a unit that binds an imported name."""
 
 _HARMLESS_DECORATORS = {
     *("abstractmethod", "cache", "cached_property", "claim", "classmethod", "contextmanager"),
@@ -26,95 +31,209 @@ _HARMLESS_DECORATORS = {
 }
 """Decorators without an effect elsewhere; any other decorator may register its function."""
 
-_LOOKUPS = {"globals", "locals", "eval", "exec", "sys.modules", "modules"}
-_IMPORTERS = {"import_module", "importlib.import_module", "__import__"}
+_LOOKUPS = {"globals", "locals", "vars", "eval", "exec", "__dict__"}
+"""Names by which code can find any name of its module."""
 
-_NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_LOOKUPS_OF_MODULES = {"modules", "import_module", "__import__", "resolve_name", "find_spec"}
+"""Names by which code can find any module."""
+
+_METHODS = {"but", "at"}
+"""Methods of arms that return an arm."""
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_NAMED = (*_FUNCTIONS, ast.ClassDef)
 _SCOPES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 @dataclass(frozen=True)
-class Definition:
-    """The statements that bind one name; members of a class are definitions of their own."""
+class Unit:
+    """A part of a module that counts as a whole."""
 
     name: str
-    """The name; for a member, after the name of its class."""
-
-    statements: list[ast.stmt] = field(repr=False)
-    members: Mapping[str, Definition] = field(default_factory=dict, repr=False)
-    bases: Sequence[str] | None = None
-    """The dotted names of a class's bases; empty where an expression is no name."""
+    nodes: Sequence[ast.AST | str] = field(repr=False)
+    is_body: bool = False
+    """True for the body of a function, False for what binds a name."""
+    paths: Sequence[str] = ()
+    """The dotted paths of an import."""
 
     @cached_property
     def digest(self) -> str:
-        """A hash of the statements, without prose."""
-        return hashlib.sha256(meaning([self.name, *self.statements]).encode()).hexdigest()[:16]
+        """A hash of the unit, without prose and without the bodies of functions in it."""
+        return _hash([self.name, *self.nodes, *self.paths], bodies=False)
 
     @cached_property
-    def references(self) -> set[str]:
-        """The whole dotted names that the statements read, such as `entry.read`."""
+    def whole(self) -> str:
+        """A hash with the bodies of functions, as results of earlier versions have it."""
+        return _hash([self.name, *self.nodes], bodies=True)
+
+    @cached_property
+    def mentions(self) -> frozenset[str]:
+        """The names, attributes and texts that the unit contains; texts count, for `getattr`."""
+        found: set[str] = set()
+        for node in self._nodes:
+            if isinstance(node, ast.Name):
+                found.add(node.id)
+            elif isinstance(node, ast.Attribute):
+                found.add(node.attr)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found.add(node.value)
+            elif isinstance(node, ast.alias):
+                found.update(node.name.split("."))
+        found.update(part for path in self.paths for part in path.split("."))
+        return frozenset(found)
+
+    @cached_property
+    def handed_on(self) -> frozenset[str]:
+        """The names that the unit uses whole, and not only for one of their attributes."""
         inner = {id(node.value) for node in self._nodes if isinstance(node, ast.Attribute)}
-        return {_dotted(node) for node in self._nodes if id(node) not in inner} - {""}
+        names = [node for node in self._nodes if isinstance(node, ast.Name)]
+        return frozenset(node.id for node in names if id(node) not in inner)
 
-    @cached_property
-    def mentions(self) -> set[str]:
-        """The attributes that the statements name on any object; texts count, for `getattr`."""
-        attributes = {node.attr for node in self._nodes if isinstance(node, ast.Attribute)}
-        values = [node.value for node in self._nodes if isinstance(node, ast.Constant)]
-        return attributes.union(value for value in values if isinstance(value, str))
-
-    @cached_property
+    @property
     def looks_up_names(self) -> bool:
-        """True where the statements can find any name of their module, put together or not."""
-        calls = [node for node in self._nodes if isinstance(node, ast.Call) and not node.args]
-        is_of_module = any(_dotted(call.func) == "vars" for call in calls)
-        heads = {".".join(reference.split(".")[:2]) for reference in self.references}
-        return is_of_module or not _LOOKUPS.isdisjoint(heads)
+        """True where the unit can find any name of its module, put together or not."""
+        return not _LOOKUPS.isdisjoint(self.mentions)
+
+    @property
+    def looks_up_modules(self) -> bool:
+        """True where the unit can find any module, put together or not."""
+        return not _LOOKUPS_OF_MODULES.isdisjoint(self.mentions)
 
     @cached_property
-    def imports_by_name(self) -> list[str]:
-        """The modules that the statements have `importlib` load, where they name them."""
-        calls = [node for node in self._nodes if isinstance(node, ast.Call) and node.args]
-        named = [call.args[0] for call in calls if _dotted(call.func) in _IMPORTERS]
-        values = [node.value for node in named if isinstance(node, ast.Constant)]
-        return [value for value in values if isinstance(value, str)]
+    def rebinds(self) -> frozenset[str]:
+        """The names that the unit sets elsewhere: by `global`, as attributes, or by their text."""
+        found: set[str] = set()
+        for node in self._nodes:
+            if isinstance(node, ast.Global):
+                found.update(node.names)
+            elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                found.add(node.attr)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found.add(node.value)
+        return frozenset(found)
+
+    @property
+    def is_field(self) -> bool:
+        """True for an annotated field, as data classes have them; not for a `ClassVar`."""
+        node = self.nodes[0] if len(self.nodes) == 1 else None
+        return isinstance(node, ast.AnnAssign) and "ClassVar" not in ast.dump(node.annotation)
+
+    @property
+    def renames(self) -> bool:
+        """True for an import under another name, which has a unit as an import, too."""
+        return bool(self.nodes) and all(isinstance(each, ast.Import) for each in self.nodes)
+
+    @property
+    def is_test(self) -> bool:
+        """True for a test function, which only pytest calls."""
+        return self.name.startswith("test") and isinstance(self.nodes[0], _FUNCTIONS)
+
+    def is_plain(self, arms: Iterable[str]) -> bool:
+        """Return whether the unit is an assignment that calls at most classes of these names."""
+        if self.is_body or "." in self.name:
+            return False
+        if not all(isinstance(each, ast.Assign | ast.AnnAssign) for each in self.nodes):
+            return False
+        allowed = {*arms, "Metric", "Recipe"}
+        for node in self._nodes:
+            if isinstance(node, ast.Call):
+                first, _, _ = dotted(node.func).partition(".")
+                is_of_arm = isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS
+                name = node.func.attr if isinstance(node.func, ast.Attribute) else first
+                if not (name in allowed or is_of_arm or first == "pytest"):
+                    return False
+        return True
 
     @cached_property
     def _nodes(self) -> list[ast.AST]:
-        return [node for each in self.statements for node in ast.walk(each)]
+        return [node for each in self.nodes if isinstance(each, ast.AST) for node in _walk(each)]
 
 
 @dataclass
-class Module:
-    """The parts of one module; empty without source."""
+class Source:
+    """The units of one module by name, bodies of functions with `()`."""
 
-    definitions: dict[str, Definition] = field(default_factory=dict)
-    imports: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
-    """The dotted paths behind each local name; behind a star, the modules with `.*`."""
-
-    executed: list[str] = field(default_factory=list)
+    units: dict[str, Unit] = field(default_factory=dict)
+    imported: list[str] = field(default_factory=list)
     """The dotted paths of all names in its import statements."""
+    order: list[str] = field(default_factory=list)
+    """The names of what is computed when the module is imported, in order."""
 
-    is_here: bool = False
+    def digests(self, ran: Iterable[str] | None = None) -> dict[str, str]:
+        """Return the digests of all units; of bodies only those of the functions that `ran`."""
+        kept = None if ran is None else {f"{name}()" for name in ran}
+        return {
+            name: unit.digest
+            for name, unit in self.units.items()
+            if (not unit.is_body or kept is None or name in kept) and not unit.renames
+        }
 
 
-def parse(text: str | bytes, package: str = "") -> Module:
-    """Return the parts of a module from its text and the name of its package."""
+def parse(text: str | bytes, package: str = "") -> Source:
+    """Return the units of a module from its text and the name of its package.
+
+    >>> sorted(parse("RATE = 0.1\\ndef train(x):\\n    return x * RATE").units)
+    ['RATE', 'train', 'train()']
+    """
     tree = _without_prose(ast.parse(text))
     statements = list(_run(tree.body))
-    module = Module(_definitions(statements), is_here=True)
+    source = Source()
+    for unit in _bound_by(statements):
+        source.units[unit.name] = unit
     if effects := [each for each in statements if _acts(each)]:
-        module.definitions[EFFECTS] = Definition(EFFECTS, effects)
+        source.units[EFFECTS] = Unit(EFFECTS, effects)
+    source.order = list(_computed(statements))
+    bodies: dict[str, list[ast.AST | str]] = {}
+    for name, function in functions(tree):
+        bodies.setdefault(f"{name}()", []).extend(["body", *function.body])
+    source.units.update((name, Unit(name, body, is_body=True)) for name, body in bodies.items())
+    at_top = {id(each) for each in _imports(tree.body)}
+    paths: dict[str, list[str]] = {}
     for node in ast.walk(tree):
-        base = ""
-        if isinstance(node, ast.ImportFrom):
-            base = resolve_name("." * node.level + (node.module or ""), package) + "."
-        for alias in node.names if isinstance(node, ast.Import | ast.ImportFrom) else ():
-            bound = alias.asname or alias.name.partition(".")[0]
-            path = base + alias.name
-            module.imports[bound].append(path if base or alias.asname else bound)
-            module.executed.append(path)
-    return module
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            for bound, path in _names_of(node, package):
+                source.imported.append(path)
+                if id(node) in at_top:
+                    paths.setdefault(IMPORT + bound, []).append(path)
+    source.units.update((name, Unit(name, [], paths=found)) for name, found in paths.items())
+    return source
+
+
+def dotted(node: ast.AST) -> str:
+    """Return a dotted name as text; empty for any other node."""
+    if isinstance(node, ast.Attribute) and (before := dotted(node.value)):
+        return f"{before}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _walk(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes below a node, without the bodies of functions."""
+    yield node
+    for name, value in ast.iter_fields(node):
+        if name == "body" and isinstance(node, _FUNCTIONS):
+            continue
+        for each in value if isinstance(value, list) else [value]:
+            if isinstance(each, ast.AST):
+                yield from _walk(each)
+
+
+def _imports(statements: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield the import statements at the top of a module; those in a block belong to the block."""
+    for each in statements:
+        if isinstance(each, ast.Import | ast.ImportFrom):
+            yield each
+        elif isinstance(each, ast.If) and _is_false_on_import(each.test):
+            yield from _imports(each.orelse)
+
+
+def _names_of(node: ast.Import | ast.ImportFrom, package: str) -> Iterator[tuple[str, str]]:
+    """Yield the names that an import statement binds, with the dotted paths behind them."""
+    base = ""
+    if isinstance(node, ast.ImportFrom):
+        base = resolve_name("." * node.level + (node.module or ""), package) + "."
+    for alias in node.names:
+        bound = alias.asname or (alias.name if base else alias.name.partition(".")[0])
+        yield bound, base + alias.name
 
 
 def _run(statements: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
@@ -131,28 +250,25 @@ def _run(statements: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
 
 def _is_false_on_import(test: ast.expr) -> bool:
     tested = test.left if isinstance(test, ast.Compare) else test
-    return _dotted(tested) in ("__name__", "TYPE_CHECKING", "typing.TYPE_CHECKING")
+    return dotted(tested) in ("__name__", "TYPE_CHECKING", "typing.TYPE_CHECKING")
 
 
-def _definitions(statements: Iterable[ast.stmt], owner: str = "") -> dict[str, Definition]:
-    """Return the definitions among statements; `owner` is the prefix of a class's members."""
-    parts: dict[str, list[ast.stmt]] = {}
+def _bound_by(statements: Iterable[ast.stmt], owner: str = "") -> Iterator[Unit]:
+    """Yield a unit for each bound name; `owner` is the prefix of the members of a class."""
+    parts: dict[str, list[ast.AST | str]] = {}
     for statement in statements:
         for name in dict.fromkeys(_bound(statement)):
             parts.setdefault(name, []).append(statement)
-    return {name: _definition(owner + name, part) for name, part in parts.items()}
-
-
-def _definition(name: str, statements: list[ast.stmt]) -> Definition:
-    made = statements[0]
-    if len(statements) > 1 or not isinstance(made, ast.ClassDef):
-        return Definition(name, statements)
-    body = list(_run(made.body))
-    bases = [each.value if isinstance(each, ast.Subscript) else each for each in made.bases]
-    shell = copy.copy(made)
-    shell.body = [each for each in body if not any(_bound(each))]
-    members = _definitions(body, f"{name}.")
-    return Definition(name, [shell], members, [_dotted(each) for each in bases])
+    for name, part in parts.items():
+        made = part[0]
+        if len(part) > 1 or not isinstance(made, ast.ClassDef):
+            yield Unit(owner + name, part)
+            continue
+        body = list(_run(made.body))
+        shell = copy.copy(made)
+        shell.body = [each for each in body if not any(_bound(each))]
+        yield Unit(owner + name, [shell])
+        yield from _bound_by(body, f"{owner}{name}.")
 
 
 def _bound(node: ast.AST) -> Iterator[str]:
@@ -168,42 +284,69 @@ def _bound(node: ast.AST) -> Iterator[str]:
             yield from _bound(child)
 
 
+def _computed(statements: Sequence[ast.stmt]) -> Iterator[str]:
+    """Yield the names of statements whose order matters: all but definitions and constants."""
+    names = [next(_bound(each), "") for each in statements]
+    for name, statement in zip(names, statements, strict=True):
+        if _acts(statement):
+            yield EFFECTS
+        is_definition = isinstance(statement, (*_NAMED, ast.Import))
+        is_constant = not any(
+            isinstance(x, ast.Name) and isinstance(x.ctx, ast.Load) for x in ast.walk(statement)
+        )
+        if name and (names.count(name) > 1 or not (is_definition or is_constant)):
+            yield name
+
+
 def _acts(statement: ast.stmt) -> bool:
     """Return whether a statement does more on import than bind names."""
     if isinstance(statement, _NAMED):
         if statement.name.startswith("test"):  # only pytest registers these
             return False
-        called = [d.func if isinstance(d, ast.Call) else d for d in statement.decorator_list]
-        heads = {_dotted(each).partition(".")[0] for each in called}
+        heads = {_head(each) for each in statement.decorator_list}
         return bool(getattr(statement, "keywords", ())) or not heads <= _HARMLESS_DECORATORS
     is_assignment = isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Import)
     return not (is_assignment and any(_bound(statement)))
 
 
-def _dotted(node: ast.AST) -> str:
-    """Return a dotted name as text; empty for any other node."""
-    if isinstance(node, ast.Attribute) and (before := _dotted(node.value)):
-        return f"{before}.{node.attr}"
-    return node.id if isinstance(node, ast.Name) else ""
+def _head(decorator: ast.expr) -> str:
+    """Return the first name of a decorator; empty for one that is no name."""
+    called = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return dotted(called).partition(".")[0]
 
 
-def meaning(value: object) -> str:
+def _arguments(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.arg]:
+    return (each for each in ast.walk(function.args) if isinstance(each, ast.arg))
+
+
+def _hash(parts: list[ast.AST | str], *, bodies: bool) -> str:
+    return hashlib.sha256(_meaning(parts, bodies).encode()).hexdigest()[:16]
+
+
+def _meaning(value: object, bodies: bool) -> str:
     """Return a text that changes when a syntax node, or a list of them, changes."""
     if isinstance(value, list):
-        return f"[{', '.join(map(meaning, value))}]"
+        return f"[{', '.join([_meaning(each, bodies) for each in value])}]"
     if not isinstance(value, ast.AST):
         return f"{type(value).__name__} {value!r}"
-    fields = {name: getattr(value, name, None) for name in value._fields}
-    parts = [f"{name}={meaning(x)}" for name, x in fields.items() if x is not None and x != []]
+    left_out = "body" if not bodies and isinstance(value, _FUNCTIONS) else ""
+    fields = [(name, getattr(value, name, None)) for name in value._fields if name != left_out]
+    if not bodies and (annotations := getattr(value, "kept_annotations", [])):
+        fields.append(("annotations", annotations))
+    parts = [f"{name}={_meaning(x, bodies)}" for name, x in fields if x is not None and x != []]
     return f"{type(value).__name__}({', '.join(parts)})"
 
 
 def _without_prose(tree: ast.Module) -> ast.Module:
-    """Remove docstrings, error messages, and annotations of functions."""
+    """Remove docstrings, error messages, and annotations of functions.
+
+    The annotations of a function are kept beside it if a decorator might read them.
+    """
     for node in ast.walk(tree):
         vars(node).pop("msg", None)
-        vars(node).pop("returns", None)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        if isinstance(node, _FUNCTIONS):
+            _keep_annotations(node)
+            vars(node).pop("returns", None)
             for inner in ast.walk(node):
                 vars(inner).pop("annotation", None)
         if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
@@ -212,6 +355,13 @@ def _without_prose(tree: ast.Module) -> ast.Module:
             texts = [each for each in body if isinstance(each, ast.Expr) and _is_text(each.value)]
             body[:] = [each for each in body if each not in texts]
     return tree
+
+
+def _keep_annotations(function: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+    if not {_head(each) for each in function.decorator_list} <= _HARMLESS_DECORATORS:
+        given = [function.returns, *(each.annotation for each in _arguments(function))]
+        kept = ["none" if each is None else each for each in given]
+        function.kept_annotations = kept  # type: ignore[union-attr]
 
 
 def _is_text(node: ast.AST) -> bool:

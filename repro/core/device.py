@@ -85,6 +85,17 @@ def compute_alike(device: str) -> None:
     torch.use_deterministic_algorithms(True, warn_only=True)
 
 
+def use_accelerator(name: str) -> None:
+    """Make an accelerator the current one: `cuda:1`, say. Other kinds of device have only one.
+
+    >>> use_accelerator("cuda:1")
+    """
+    if name.startswith("cuda:"):
+        import torch
+
+        torch.cuda.set_device(name)
+
+
 def free_memory(device: str) -> None:
     """Release the unused memory that this process holds on a device."""
     gc.collect()

@@ -17,7 +17,7 @@ class RunFiles(Protocol):
         """Return whether to write checkpoints now; called after every step."""
 
     def save_checkpoint(self, run: Run, payload: bytes) -> None:
-        """Write a checkpoint in place of the run's last one."""
+        """Write a checkpoint and drop the run's last one."""
 
     def drop_checkpoint(self, run: Run, why: str) -> None:
         """Remove a checkpoint that cannot be used, and report it."""

@@ -53,8 +53,8 @@ class Replay:
         self.rehearsed = True  # a recording would include the one-time work of libraries
         if self.replay is None:
             return step(*batch)
-        for place, part in zip(self.inputs, batch, strict=True):
-            place.copy_(part)
+        for kept, part in zip(self.inputs, batch, strict=True):
+            kept.copy_(part)
         self.replay()
         return self.losses.clone()
 

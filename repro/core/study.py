@@ -10,7 +10,7 @@ tensor. Tests compare the two, so that the readable form shows that the fast one
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -98,11 +98,3 @@ class Study(Protocol):
 
         Called only where the arm `stacks_on` the device.
         """
-
-
-@runtime_checkable
-class TrainsOutside(Protocol):
-    """A study whose training is a black box: it only returns measures."""
-
-    def train_outside(self, run: Run[Any]) -> Measures:
-        """Train a run to its end, and measure it."""

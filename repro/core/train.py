@@ -1,7 +1,7 @@
 """Trains the runs of one program to their end: schedules, checks, checkpoints, early stopping.
 
-A run's result is decided by its arm, seed, data and code. Nothing here may depend on the company
-a run is trained in, on when checkpoints are written, or on where training was interrupted.
+A run's result is decided by its arm, seed, data and code. Nothing here may depend on the runs
+that train with it, on when checkpoints are written, or on where training was interrupted.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from repro.core.files import RunFiles
 from repro.core.program import ENGINES, Program, RunState, parameters_of
 from repro.core.progress import Finished, Progress
 from repro.core.randomness import look_at_initialisation, no_global_draws
-from repro.core.study import Data, Measures, Study, TrainsOutside
+from repro.core.study import Data, Measures, Study
 from repro.core.weights import load_data, to_file
 from repro.recipe import Moment
 
@@ -76,7 +76,7 @@ class RunLog:
 
 
 def train(
-    study: Study | TrainsOutside,
+    study: Study,
     runs: Sequence[Run],
     *,
     engine: str,
@@ -94,7 +94,7 @@ def train(
 
 
 def training(
-    study: Study | TrainsOutside,
+    study: Study,
     runs: Sequence[Run],
     *,
     engine: str,
@@ -109,12 +109,6 @@ def training(
         raise ValueError(
             f"{runs[0].arm.label} has no stacked form; leave --engine out, or use --engine loop."
         )
-    if isinstance(study, TrainsOutside):
-        for run in runs:
-            measured = study.train_outside(run)
-            measures = {name: _plain(value, name) for name, value in measured.items()}
-            yield Finished(run, {"measures": measures, "history": {}, "steps": 0})
-        return
     allow_tf32(runs[0].arm.recipe.precision == "tf32")
     compute_alike(device.type)
     data = load_data(study, runs[0].arm, device, files)
@@ -271,8 +265,9 @@ class _Training:
 
     def _open_epoch(self) -> None:
         number = self.step // self.per_epoch
-        lines = [self.data.epoch(log.run.seed, number) for log in self.logs]
-        self.epoch = torch.stack(lines).to(self.device)
+        seeds = dict.fromkeys(log.run.seed for log in self.logs)
+        lines = {seed: self.data.epoch(seed, number) for seed in seeds}
+        self.epoch = torch.stack([lines[log.run.seed] for log in self.logs]).to(self.device)
 
     def _advance(self) -> None:
         at = (self.step % self.per_epoch) * self.recipe.batch

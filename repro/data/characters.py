@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from repro.data.files import content_hash, read_file
-from repro.data.prepared import identity, prepared
+from repro.data.prepared import Arrays, prepared
 from repro.data.windows import windows
 
 SENTENCES = "repeated-sentences"
@@ -24,7 +24,6 @@ TRAINING, VALIDATION = 100_000, 10_000
 _PANGRAM = "The quick brown fox jumps over the lazy dog. "
 _OTHER = "A quick brown dog runs in the park. "
 _FILES = ("wiki.train.tokens", "wiki.valid.tokens")
-_VERSION = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,20 +44,18 @@ def load_characters(name: str, *, training: int = TRAINING) -> Characters:
     >>> len(load_characters("repeated-sentences").alphabet)
     30
     """
-    key = characters_identity(name, training=training)
-    arrays = prepared(key, lambda: _prepare(name, training))
+    arrays = _prepare(name, training)
     alphabet = "".join(map(chr, arrays["alphabet"].tolist()))
     return Characters(name, alphabet, arrays["train"], arrays["validation"])
 
 
-def characters_identity(name: str, *, training: int = TRAINING) -> str:
-    """Return the content hash of these characters.
+def characters_hash(name: str) -> str:
+    """Return the hash of the text behind these characters.
 
-    >>> characters_identity("repeated-sentences") == characters_identity("wikitext-2")
-    False
+    >>> characters_hash("repeated-sentences")
+    'repeated-sentences'
     """
-    content = name if name == SENTENCES else content_hash(name, _FILES)
-    return identity("characters", _VERSION, training, VALIDATION, content)
+    return name if name == SENTENCES else content_hash(name, _FILES)
 
 
 def batches(text: NDArray[np.uint16], *, length: int, batch: int) -> NDArray[np.uint16]:
@@ -75,7 +72,8 @@ def batches(text: NDArray[np.uint16], *, length: int, batch: int) -> NDArray[np.
     return rows[: count * batch].reshape(count, batch, length + 1)
 
 
-def _prepare(name: str, training: int) -> dict[str, NDArray[np.generic]]:
+@prepared
+def _prepare(name: str, training: int) -> Arrays:
     if name == SENTENCES:
         train = _PANGRAM * (training // len(_PANGRAM) + 1)
         validation = _OTHER * (VALIDATION // len(_OTHER) + 1)

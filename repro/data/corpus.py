@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from repro.data.bpe import load_tokenizer, tokenizer_hash
-from repro.data.files import content_hash, read_file
-from repro.data.prepared import identity, prepared
+from repro.data.files import content_hash, hash_of_all, read_file
+from repro.data.prepared import Arrays, prepared
 from repro.data.ragged import Tokens
 
 END_OF_LINE = "<eos>"
@@ -21,7 +19,6 @@ _FILES = {
     "validation": "wiki.valid.tokens",
     "test": "wiki.test.tokens",
 }
-_VERSION = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,16 +40,7 @@ def load_words(name: str) -> Corpus:
     >>> load_words("wikitext-2-twin").name
     'wikitext-2-twin'
     """
-    return _corpus(name, prepared(words_identity(name), lambda: _prepare_words(name)))
-
-
-def words_identity(name: str) -> str:
-    """Return the content hash of these words.
-
-    >>> words_identity("wikitext-2") == words_identity("wikitext-2-twin")
-    False
-    """
-    return identity("words", _VERSION, content_hash(name, tuple(_FILES.values())))
+    return _corpus(name, _prepare_words(name))
 
 
 def load_byte_pairs(name: str, *, tokenizer: str) -> Corpus:
@@ -61,18 +49,17 @@ def load_byte_pairs(name: str, *, tokenizer: str) -> Corpus:
     >>> load_byte_pairs("wikitext-2-twin", tokenizer="gpt2-bpe-twin").vocabulary
     1024
     """
-    address = byte_pairs_identity(name, tokenizer=tokenizer)
-    return _corpus(name, prepared(address, lambda: _prepare_byte_pairs(name, tokenizer)))
+    return _corpus(name, _prepare_byte_pairs(name, tokenizer))
 
 
-def byte_pairs_identity(name: str, *, tokenizer: str) -> str:
-    """Return the content hash of these tokens.
+def corpus_hash(name: str, *, tokenizer: str) -> str:
+    """Return the hash of the text and the tokenizer behind these tokens.
 
-    >>> len(byte_pairs_identity("wikitext-2", tokenizer="gpt2-bpe"))
+    >>> len(corpus_hash("wikitext-2", tokenizer="gpt2-bpe"))
     64
     """
     content = content_hash(name, tuple(_FILES.values()))
-    return identity("byte pairs", _VERSION, content, tokenizer_hash(tokenizer))
+    return hash_of_all(content, tokenizer_hash(tokenizer))
 
 
 def load_paragraphs(name: str, *, tokenizer: str) -> Corpus:
@@ -81,31 +68,23 @@ def load_paragraphs(name: str, *, tokenizer: str) -> Corpus:
     >>> int(load_paragraphs("wikitext-2-twin", tokenizer="gpt2-bpe-twin").train[0])
     1023
     """
-    address = paragraphs_identity(name, tokenizer=tokenizer)
-    return _corpus(name, prepared(address, lambda: _prepare_paragraphs(name, tokenizer)))
+    return _corpus(name, _prepare_paragraphs(name, tokenizer))
 
 
-def paragraphs_identity(name: str, *, tokenizer: str) -> str:
-    """Return the content hash of these paragraphs.
-
-    >>> len(paragraphs_identity("wikitext-2", tokenizer="gpt2-bpe"))
-    64
-    """
-    return identity("paragraphs", _VERSION, byte_pairs_identity(name, tokenizer=tokenizer))
-
-
-def _corpus(name: str, arrays: dict[str, Any]) -> Corpus:
+def _corpus(name: str, arrays: Arrays) -> Corpus:
     vocabulary = arrays.pop("vocabulary")
     return Corpus(name, int(vocabulary[0]), **arrays)
 
 
-def _prepare_byte_pairs(name: str, tokenizer: str) -> dict[str, NDArray[np.generic]]:
+@prepared
+def _prepare_byte_pairs(name: str, tokenizer: str) -> Arrays:
     vocabulary = load_tokenizer(tokenizer)
     streams = _read(name, lambda text: np.array(vocabulary.encode(text), dtype=np.uint16))
     return {**streams, "vocabulary": np.array([len(vocabulary)])}
 
 
-def _prepare_paragraphs(name: str, tokenizer: str) -> dict[str, NDArray[np.generic]]:
+@prepared
+def _prepare_paragraphs(name: str, tokenizer: str) -> Arrays:
     vocabulary = load_tokenizer(tokenizer)
 
     def numbers(text: str) -> Tokens:
@@ -118,11 +97,12 @@ def _prepare_paragraphs(name: str, tokenizer: str) -> dict[str, NDArray[np.gener
     return {**_read(name, numbers), "vocabulary": np.array([len(vocabulary)])}
 
 
-def _read(name: str, numbers: Callable[[str], Tokens]) -> dict[str, NDArray[np.generic]]:
+def _read(name: str, numbers: Callable[[str], Tokens]) -> Arrays:
     return {part: numbers(read_file(name, file).decode("utf-8")) for part, file in _FILES.items()}
 
 
-def _prepare_words(name: str) -> dict[str, NDArray[np.generic]]:
+@prepared
+def _prepare_words(name: str) -> Arrays:
     known: dict[str, int] = {}
 
     def numbers(text: str) -> Tokens:

@@ -1,4 +1,4 @@
-"""Image sets at a requested size, prepared once and then mapped into memory."""
+"""Image sets at a requested size."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ from numpy.typing import NDArray
 
 from repro.data import cifar10
 from repro.data.files import TWIN as TWIN_SUFFIX
-from repro.data.files import file_hashes, twin_folder
+from repro.data.files import content_hash, twin_folder
 from repro.data.locate import DataError
-from repro.data.prepared import Arrays, identity, prepared
+from repro.data.prepared import Arrays, prepared
 
 TWIN = cifar10.NAME + TWIN_SUFFIX
-PREPARATION = 1
-"""The version of the preparation; sets from another version are not used."""
 
 _PARTS = ("train_images", "train_labels", "test_images", "test_labels")
 
@@ -31,11 +29,11 @@ class ImageSet:
     test_labels: NDArray[np.int64]
 
 
-def image_identity(name: str, *, size: int) -> str:
-    """Return the content hash of a set at a size.
+def images_hash(name: str) -> str:
+    """Return the hash of the content of a set.
 
-    >>> image_identity("cifar10", size=8)[:8], image_identity("cifar10-twin", size=8)[:8]
-    ('7e48e968', '8b1d7cbd')
+    >>> len(images_hash("cifar10")), len(images_hash("cifar10-twin"))
+    (64, 64)
     """
     if name == cifar10.NAME:
         files: tuple[str, ...] = (*cifar10.TRAINING, *cifar10.TEST)
@@ -43,7 +41,7 @@ def image_identity(name: str, *, size: int) -> str:
         files = tuple(f"{part}.npy" for part in _PARTS)
     else:
         raise DataError(f"There is no image set {name!r}; choose {cifar10.NAME} or {TWIN}.")
-    return identity(PREPARATION, size, *file_hashes(name, files))
+    return content_hash(name, files)
 
 
 def load_images(name: str, *, size: int) -> ImageSet:
@@ -59,8 +57,7 @@ def load_images(name: str, *, size: int) -> ImageSet:
         if side != size:
             raise DataError(f"{TWIN} has {side}x{side} pixels and {size}x{size} were asked for.")
         return ImageSet(name, **arrays)
-    address = image_identity(name, size=size)
-    return ImageSet(name, **prepared(address, lambda: _prepare_cifar10(size)))
+    return ImageSet(name, **_prepare_cifar10(size))
 
 
 def shrink(images: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
@@ -74,6 +71,7 @@ def shrink(images: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
     return means
 
 
+@prepared
 def _prepare_cifar10(size: int) -> Arrays:
     arrays: Arrays = {}
     for part, files in (("train", cifar10.TRAINING), ("test", cifar10.TEST)):

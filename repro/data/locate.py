@@ -16,9 +16,10 @@ def user_cache() -> Path:
     home = Path.home()
     if sys.platform == "darwin":
         return home / "Library" / "Caches" / "repro"
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", home / "AppData" / "Local")) / "repro"
-    return Path(os.environ.get("XDG_CACHE_HOME", home / ".cache")) / "repro"
+    is_windows = sys.platform == "win32"
+    named = os.environ.get("LOCALAPPDATA" if is_windows else "XDG_CACHE_HOME", "")
+    usual = home / "AppData" / "Local" if is_windows else home / ".cache"
+    return (Path(named) if os.path.isabs(named) else usual) / "repro"
 
 
 def data_folder() -> Path:

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from repro.data.bpe import load_tokenizer, tokenizer_hash
-from repro.data.files import content_hash, read_file
-from repro.data.prepared import identity, prepared
+from repro.data.files import content_hash, hash_of_all, read_file
+from repro.data.prepared import Arrays, prepared
 from repro.data.ragged import Ragged
 
 Row = tuple[str, str]
@@ -27,7 +27,6 @@ Row = tuple[str, str]
 PARTS = ("train", "validation", "test")
 _SEED = 123
 _FILE = "SMSSpamCollection"
-_VERSION = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,20 +53,18 @@ def load_messages(name: str, *, tokenizer: str) -> MessageSet:
     >>> len(load_messages("sms-spam-twin", tokenizer="gpt2-bpe-twin").train.is_spam)
     1045
     """
-    address = messages_identity(name, tokenizer=tokenizer)
-    arrays = prepared(address, lambda: _prepare(name, tokenizer))
+    arrays = _prepare(name, tokenizer)
     parts = {p: Messages(Ragged.among(arrays, p), arrays[f"{p}_is_spam"]) for p in PARTS}
     return MessageSet(name, **parts)
 
 
-def messages_identity(name: str, *, tokenizer: str) -> str:
-    """Return the content hash of these messages.
+def messages_hash(name: str, *, tokenizer: str) -> str:
+    """Return the hash of the messages and the tokenizer.
 
-    >>> len(messages_identity("sms-spam", tokenizer="gpt2-bpe"))
+    >>> len(messages_hash("sms-spam", tokenizer="gpt2-bpe"))
     64
     """
-    content = content_hash(name, (_FILE,))
-    return identity("messages", _VERSION, _SEED, content, tokenizer_hash(tokenizer))
+    return hash_of_all(content_hash(name, (_FILE,)), tokenizer_hash(tokenizer))
 
 
 def read_rows(name: str) -> list[Row]:
@@ -109,7 +106,8 @@ def _sample(rows: list[Row], count: int) -> list[Row]:
     return [rows[index] for index in chosen]
 
 
-def _prepare(name: str, tokenizer: str) -> dict[str, NDArray[np.generic]]:
+@prepared
+def _prepare(name: str, tokenizer: str) -> Arrays:
     vocabulary = load_tokenizer(tokenizer)
     arrays: dict[str, NDArray[np.generic]] = {}
     for part, rows in split(balance(read_rows(name))).items():

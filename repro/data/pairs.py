@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from repro.data.bpe import load_tokenizer, tokenizer_hash
-from repro.data.files import content_hash, file_names, read_file
-from repro.data.prepared import identity, prepared
+from repro.data.files import content_hash, file_names, hash_of_all, read_file
+from repro.data.prepared import Arrays, prepared
 from repro.data.ragged import Ragged
-
-_VERSION = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +33,7 @@ def load_pairs(name: str, *, tokenizer: str) -> MinimalPairs:
     >>> load_pairs("blimp-twin", tokenizer="gpt2-bpe-twin").paradigms[0]
     'agreement_across_clause'
     """
-    address = pairs_identity(name, tokenizer=tokenizer)
-    arrays = prepared(address, lambda: _prepare(name, tokenizer))
+    arrays = _prepare(name, tokenizer)
     return MinimalPairs(
         name,
         tuple(arrays["paradigms"].tolist()),
@@ -46,14 +43,14 @@ def load_pairs(name: str, *, tokenizer: str) -> MinimalPairs:
     )
 
 
-def pairs_identity(name: str, *, tokenizer: str) -> str:
-    """Return the content hash of these pairs.
+def pairs_hash(name: str, *, tokenizer: str) -> str:
+    """Return the hash of the pairs and the tokenizer.
 
-    >>> len(pairs_identity("blimp", tokenizer="gpt2-bpe"))
+    >>> len(pairs_hash("blimp", tokenizer="gpt2-bpe"))
     64
     """
     content = content_hash(name, tuple(file_names(name)))
-    return identity("pairs", _VERSION, content, tokenizer_hash(tokenizer))
+    return hash_of_all(content, tokenizer_hash(tokenizer))
 
 
 def read_pairs(name: str) -> dict[str, list[tuple[str, str]]]:
@@ -70,7 +67,8 @@ def read_pairs(name: str) -> dict[str, list[tuple[str, str]]]:
     return by_paradigm
 
 
-def _prepare(name: str, tokenizer: str) -> dict[str, NDArray[np.generic]]:
+@prepared
+def _prepare(name: str, tokenizer: str) -> Arrays:
     vocabulary = load_tokenizer(tokenizer)
     by_paradigm = read_pairs(name)
     counts = [len(pairs) for pairs in by_paradigm.values()]

@@ -10,12 +10,9 @@ import json
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from repro.data.bpe import load_tokenizer, tokenizer_hash
-from repro.data.files import content_hash, read_file
-from repro.data.prepared import identity, prepared
+from repro.data.files import content_hash, hash_of_all, read_file
+from repro.data.prepared import Arrays, prepared
 from repro.data.ragged import Ragged
 
 Variant = Literal["openai", "original", "development"]
@@ -30,7 +27,6 @@ _FILES: dict[Variant, str] = {
     "original": "lambada_test_plain_text.txt",
     "development": "lambada_development_plain_text.txt",
 }
-_VERSION = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,19 +45,17 @@ def load_passages(name: str, variant: Variant, *, tokenizer: str) -> Passages:
     >>> load_passages("lambada-twin", "original", tokenizer="gpt2-bpe-twin").variant
     'original'
     """
-    address = passages_identity(name, variant, tokenizer=tokenizer)
-    arrays = prepared(address, lambda: _prepare(name, variant, tokenizer))
+    arrays = _prepare(name, variant, tokenizer)
     return Passages(name, variant, Ragged.among(arrays, "context"), Ragged.among(arrays, "last"))
 
 
-def passages_identity(name: str, variant: Variant, *, tokenizer: str) -> str:
-    """Return the content hash of these passages.
+def passages_hash(name: str, variant: Variant, *, tokenizer: str) -> str:
+    """Return the hash of the passages and the tokenizer.
 
-    >>> len(passages_identity("lambada", "openai", tokenizer="gpt2-bpe"))
+    >>> len(passages_hash("lambada", "openai", tokenizer="gpt2-bpe"))
     64
     """
-    content = content_hash(name, (_FILES[variant],))
-    return identity("passages", _VERSION, content, tokenizer_hash(tokenizer))
+    return hash_of_all(content_hash(name, (_FILES[variant],)), tokenizer_hash(tokenizer))
 
 
 def read_passages(name: str, variant: Variant) -> list[tuple[str, str]]:
@@ -75,7 +69,8 @@ def read_passages(name: str, variant: Variant) -> list[tuple[str, str]]:
     return [(context, last) for context, _, last in (text.rpartition(" ") for text in texts)]
 
 
-def _prepare(name: str, variant: Variant, tokenizer: str) -> dict[str, NDArray[np.generic]]:
+@prepared
+def _prepare(name: str, variant: Variant, tokenizer: str) -> Arrays:
     vocabulary = load_tokenizer(tokenizer)
     passages = read_passages(name, variant)
     return {

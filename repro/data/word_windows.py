@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from repro.data.files import content_hash, read_file
-from repro.data.prepared import identity, prepared
+from repro.data.prepared import Arrays, prepared
 
 PAD, UNKNOWN, BEGIN, END = range(4)
 SPECIAL = ("<pad>", "<unk>", "<bos>", "<eos>")
@@ -23,7 +23,6 @@ LENGTH, STRIDE, SHORTEST = 64, 32, 5
 """Words of a window, words between two starts of windows, and the least words of a used line."""
 
 _FILES = ("wiki.train.tokens", "wiki.valid.tokens")
-_VERSION = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,21 +41,18 @@ def load_word_windows(name: str, *, vocabulary: int) -> WordWindows:
     >>> load_word_windows("wikitext-2-twin", vocabulary=1000).train.shape[1]
     64
     """
-    arrays = prepared(
-        word_windows_identity(name, vocabulary=vocabulary), lambda: _prepare(name, vocabulary)
-    )
+    arrays = _prepare(name, vocabulary)
     words = tuple(arrays["words"].tolist())
     return WordWindows(name, words, arrays["train"], arrays["validation"])
 
 
-def word_windows_identity(name: str, *, vocabulary: int) -> str:
-    """Return the content hash of these windows.
+def word_windows_hash(name: str) -> str:
+    """Return the hash of the text behind these windows.
 
-    >>> len(word_windows_identity("wikitext-2", vocabulary=1000))
+    >>> len(word_windows_hash("wikitext-2"))
     64
     """
-    content = content_hash(name, _FILES)
-    return identity("word windows", _VERSION, LENGTH, STRIDE, SHORTEST, vocabulary, content)
+    return content_hash(name, _FILES)
 
 
 def lines_of_text(content: str) -> list[list[str]]:
@@ -68,7 +64,8 @@ def lines_of_text(content: str) -> list[list[str]]:
     return [words for line in content.split("\n") if (words := line.lower().split())]
 
 
-def _prepare(name: str, vocabulary: int) -> dict[str, NDArray[np.generic]]:
+@prepared
+def _prepare(name: str, vocabulary: int) -> Arrays:
     train, validation = (lines_of_text(read_file(name, file).decode("utf-8")) for file in _FILES)
     counts = Counter(word for line in train for word in line)
     del counts[SPECIAL[UNKNOWN]]

@@ -32,9 +32,10 @@ from repro.data.files import is_readable
 from repro.evidence.file import Record
 from repro.evidence.results import EvidenceResults
 from repro.own.training_run import Files
-from repro.runs.identity import engine_of, name_of, packages_of
+from repro.runs.identity import engine_of, name_of
 from repro.runs.pool import Failed, Trained
 from repro.runs.provenance import provenance
+from repro.runs.results import version_of
 
 CONFIDENCE = 0.95
 
@@ -241,8 +242,12 @@ def compare(frame: Frame, run: Run, here: Values) -> tuple[Repetition, str]:
 def is_of_this_machine(run: Run, record: Record, device: str) -> bool:
     """Return whether a run was trained on this kind of machine, with the same versions."""
     made, here = record.result.provenance, provenance(device, 0.0, 1)
-    packages = {**here["packages"], **packages_of(run.arm)}
-    return (made.get("machine"), made.get("packages")) == (here["machine"], packages)
+    packages: dict[str, str] = made.get("packages", {})
+    is_same = all(
+        version_of(name) == version for name, version in packages.items() if name != "torch"
+    )
+    torch = packages.get("torch") == here["packages"].get("torch")
+    return made.get("machine") == here["machine"] and is_same and torch
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """Evidence files: lines of JSON, compressed by gzip, whose checksum reveals damage.
 
-The first line is the head. A file is read and checked as a whole before it is used: the form of
-each line, and each run's key.
+The first line is the head; traces come before the runs that they made. A file is read and checked
+as a whole before it is used: the form of each line, and each run's key. Runs of format 3 have the
+definitions of their code as their trace.
 """
 
 from __future__ import annotations
@@ -9,23 +10,28 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import os
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from repro.arm import Run
+from repro.code.trace import Trace, parts_of
 from repro.evidence import EvidenceError
 from repro.files import beside, explained
-from repro.store import Result, run_key
-from repro.store.key import plain
+from repro.store import Made, Result, run_key
+from repro.store.entry import key_of
+from repro.store.key import digest_of, plain
 
 Line = dict[str, Any]
 
 NAME = "repro evidence"
-FORMAT = 3
+FORMAT = 4
+FORMATS = (3, FORMAT)
+"""The formats that this version reads."""
 
 LONGEST_LINE = 8 * 2**20
 MOST_BYTES = 2**30
@@ -47,12 +53,13 @@ Form: TypeAlias = "type | list[Form] | dict[str, Form]"
 FORMS: dict[str, Form] = {
     "head": {"name": str, "format": int, "profile": str, "runs": int},
     "code": {"code": str, "definitions": dict},
+    "trace": {"trace": str, "content": dict},
     "run": {
         "study": str,
         "key": str,
         "data_sets": [str],
         "keeps_weights": bool,
-        "identity": {"arm": {"arm": str}, "seed": int, "code": str, "device": str, "torch": str},
+        "identity": {"arm": {"arm": str}, "seed": int, "device": str, "torch": str},
         "values": {"history": dict},
         "provenance": dict,
     },
@@ -60,7 +67,18 @@ FORMS: dict[str, Form] = {
 }
 """The members of each kind of line."""
 
-SHOWN = ("machine", "commit", "python", "finished", "engine", "rekeyed")
+TRACE: dict[str, Form] = {
+    "arms": [str],
+    "modules": dict,
+    "files": dict,
+    "missing": [str],
+    "variables": dict,
+    "salt": str,
+    "definitions": dict,
+}
+"""The parts of a trace."""
+
+SHOWN = ("machine", "commit", "python", "finished", "engine", "rekeyed", "renewed")
 """Fields of a provenance that reports show; they must be texts."""
 
 
@@ -76,8 +94,22 @@ class Record:
 
     @cached_property
     def result(self) -> Result:
-        parts = (self.line[name] for name in ("key", "identity", "values", "provenance"))
-        return Result(*parts)
+        key, identity, values, made = (
+            self.line[name] for name in ("key", "identity", "values", "provenance")
+        )
+        content = self.line.get("content", "")
+        return Result(key, identity, values, made, made=self.made, content=content)
+
+    @property
+    def made(self) -> Made:
+        """What made it; a run in a file of format 3 has only the digest of its code."""
+        made = self.line.get("made")
+        return Made(**made) if made is not None else Made(trace=self.line["identity"]["code"])
+
+    @property
+    def is_earlier(self) -> bool:
+        """True for a run of format 3, which knows the definitions of its code and no more."""
+        return "code" in self.line["identity"]
 
     @property
     def key(self) -> str:
@@ -117,8 +149,8 @@ class EvidenceFile:
     path: Path
     profile: str = ""
     sha256: str = ""
-    codes: dict[str, bytes] = field(default_factory=dict)
-    """The lines with the definitions of a code, by its digest."""
+    traces: dict[str, bytes] = field(default_factory=dict)
+    """The lines with traces, by the digest of each."""
     lines: dict[str, bytes] = field(default_factory=dict)
     """The lines of the runs, by key."""
     places: dict[str, str] = field(default_factory=dict)
@@ -201,9 +233,10 @@ class EvidenceFile:
         """Return the run of an arm and seed; None if the file has none."""
         return self.record(self.places[place]) if place in self.places else None
 
-    def definitions(self, code: str) -> dict[str, str]:
-        """Return the definitions of a code (a digest), each with a hash of its text."""
-        found: dict[str, str] = decoded(self.codes[code])["definitions"]
+    def trace(self, digest: str) -> dict[str, Any]:
+        """Return the trace with a digest, which this file has."""
+        line = decoded(self.traces[digest])
+        found: dict[str, Any] = line.get("content") or {"definitions": line["definitions"]}
         return found
 
     def _take(self, text: bytes, line: Line) -> None:
@@ -213,7 +246,10 @@ class EvidenceFile:
             case "code":
                 for each in line["definitions"].values():
                     _require(each, str, "definition")
-                self.codes[line["code"]] = self._keep(text)
+                self.traces[line["code"]] = self._keep(text)
+            case "trace":
+                _require_trace(line)
+                self.traces[line["trace"]] = self._keep(text)
             case "weights":
                 if line["key"] != next(reversed(self.lines), None):
                     raise Unsound("has weights of another run than the one before it")
@@ -223,8 +259,8 @@ class EvidenceFile:
     def _take_run(self, text: bytes, record: Record) -> None:
         if record.key in self.lines:
             raise Unsound(f"is a second one for {record.name}")
-        if record.result.identity["code"] not in self.codes:
-            raise Unsound(f"is {record.name}, whose code is not described before it")
+        if record.made.trace not in self.traces:
+            raise Unsound(f"is {record.name}, whose trace does not stand before it")
         self.lines[record.key] = self._keep(text)
         self.data_sets.update(record.data_sets)
         self.places.setdefault(record.place, record.key)
@@ -286,11 +322,41 @@ def _require_head(line: Line, path: Path) -> None:
     """Raise where the first line of a file is no head, or has another format."""
     if line["kind"] != "head" or line["name"] != NAME:
         raise Unsound("is not the head of evidence")
-    if line["format"] != FORMAT:
+    if line["format"] not in FORMATS:
         raise EvidenceError(
             f"The evidence file {path} has format {line['format']} where this version of"
             f" repro reads {FORMAT}; use the version that packed it, or pack it again."
         )
+
+
+def _require_trace(line: Line) -> None:
+    """Raise where a trace has parts that no trace has, a file elsewhere, or another digest."""
+    trace = line["content"]
+    if "parts" in trace:
+        _require(trace, {"parts": [dict]}, "trace")
+    for part in parts_of(trace):
+        _require_part(part)
+    if digest_of(trace) != line["trace"]:
+        raise Unsound("is a trace with another digest than it says")
+
+
+def _require_part(trace: Trace) -> None:
+    for name, part in trace.items():
+        if name not in TRACE:
+            raise Unsound(f"has a trace with {name!r}, which is no part of one")
+        _require(part, TRACE[name], name)
+    if trace.get("variables") and "salt" not in trace:
+        raise Unsound("has variables without a salt")
+    modules, files = trace.get("modules", {}), trace.get("files", {})
+    for each in modules.values():
+        _require(each, dict, "module")
+    for table in (*modules.values(), files, trace.get("variables", {})):
+        for digest in table.values():
+            _require(digest or "", str, "digest")
+    for name in (*modules, *files):
+        path = name.rpartition(":")[2]
+        if os.path.isabs(path) or ".." in path.split("/") or "\0" in path:
+            raise Unsound("has a file outside of its project")
 
 
 def _require(value: Any, form: Form, name: str) -> None:
@@ -323,6 +389,8 @@ def record_of(run: Run, result: Result) -> Record:
             "data_sets": list(run.arm.data_sets),
             "keeps_weights": run.arm.keeps_weights,
             "identity": result.identity,
+            "made": asdict(result.made),
+            "content": result.content,
             "values": result.values,
             "provenance": {n: x for n, x in result.provenance.items() if n not in NOT_PACKED},
         }
@@ -343,7 +411,12 @@ def sound_record(line: Line) -> Record:
     identity, values, made = line["identity"], line["values"], line["provenance"]
     try:
         plain({"values": values, "provenance": made}, "it")
-        key = run_key(identity)
+        if "made" in line:
+            _require(line["made"], {"settings": dict, "trace": str, "start": str}, "making")
+            key = key_of(identity, Made(**line["made"]))
+        else:
+            _require(identity, {"code": str}, "identity")
+            key = run_key(identity)
     except (ValueError, TypeError, RecursionError) as error:
         raise Unsound(f"has a value that no result has: {error}") from None
     if line["key"] != key:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 
 from repro.arm import Run
+from repro.code.trace import Trace
 from repro.evidence import EvidenceError
 from repro.evidence.file import FORMAT, NAME, EvidenceFile, Line, Record, decoded, record_of, texts
-from repro.runs.identity import definitions_of
 from repro.runs.results import Results
 from repro.store import Store
+from repro.store.entry import key_of
+from repro.store.key import digest_of
 
 PART = 2**20
 """Bytes of parameters in one line."""
@@ -39,23 +43,68 @@ def pack(
     >>> pack(path, runs, profile="ci", claims=names, results=results)
     """
     stored = [(run, result) for run in runs if (result := results.get(run)) is not None]
-    records = {run: record_of(run, result) for run, result in stored}
+    told = {x.made.trace: without_paths(results.trace(x.made.trace)) for _, x in stored}
+    traces = {digest_of(trace): trace for trace in told.values()}
+    records = []
+    for run, result in stored:
+        made = replace(result.made, trace=digest_of(told[result.made.trace]))
+        key = key_of(result.identity, made)
+        records.append(record_of(run, replace(result, key=key, made=made)))
+    return write(path, records, traces, profile=profile, claims=claims, weights_of=weights_of)
+
+
+def without_paths(trace: Trace) -> Trace:
+    """Return a trace without absolute paths, which are of one machine: digests in their places.
+
+    >>> without_paths({"files": {"/data/x.csv": "1", "project:y.csv": "2"}})["files"]
+    {'outside:a55bbabd30d11c0c': '1', 'project:y.csv': '2'}
+    """
+    if "parts" in trace:
+        return {"parts": [without_paths(part) for part in trace["parts"]]}
+    told = dict(trace)
+    for kind in ("files", "modules"):
+        if any(map(os.path.isabs, trace.get(kind, ()))):
+            told[kind] = {_without_path(name): x for name, x in trace[kind].items()}
+    return told
+
+
+def _without_path(name: str) -> str:
+    hidden = hashlib.sha256(name.encode()).hexdigest()[:16]
+    return f"outside:{hidden}" if os.path.isabs(name) else name
+
+
+def write(
+    path: Path,
+    records: Sequence[Record],
+    traces: Mapping[str, Trace],
+    *,
+    profile: str,
+    claims: Sequence[str],
+    weights_of: Store | None = None,
+) -> EvidenceFile:
+    """Write records with their traces, each trace once.
+
+    >>> write(path, records, {trace_digest: trace}, profile="ci", claims=names)
+    """
     head = {"kind": "head", "name": NAME, "format": FORMAT, "profile": profile}
     first = {**head, "claims": sorted(claims), "runs": len(records)}
-    by_code = {each.result.identity["code"]: run for run, each in records.items()}
-    codes = (
-        {"kind": "code", "code": code, "definitions": definitions_of(run.arm)}
-        for code, run in sorted(by_code.items(), key=lambda pair: pair[0])
-    )
-    in_order = sorted(records.values(), key=lambda record: (record.place, record.key))
-    return EvidenceFile.write(path, chain([first], codes, _run_lines(in_order, weights_of)))
+    lines = [
+        {"kind": "code", "code": digest, "definitions": trace["definitions"]}
+        if trace.keys() == {"definitions"}
+        else {"kind": "trace", "trace": digest, "content": trace}
+        for digest, trace in sorted(traces.items())
+    ]
+    in_order = sorted(records, key=lambda record: (record.place, record.key))
+    return EvidenceFile.write(path, chain([first], lines, _run_lines(in_order, weights_of)))
 
 
 def _run_lines(records: Iterable[Record], store: Store | None) -> Iterator[Line]:
     """Yield the line of each run; with a store, followed by the lines of its parameters."""
     for record in records:
         yield record.line
-        stored = store.at(record.key) if store is not None and record.keeps_weights else None
+        address = record.key.partition("/")[0]
+        found = store.all_at(address) if store is not None and record.keeps_weights else []
+        stored = next((x for x in found if x.content == record.result.content), None)
         weights = (stored.weights if stored is not None else None) or b""
         for part, start in enumerate(range(0, len(weights), PART)):
             text = base64.b64encode(weights[start : start + PART]).decode()
@@ -73,6 +122,8 @@ class Added:
     """The names of runs with another result in the store, which stays."""
     without_weights: int = 0
     """The number of runs left out because the file lacks the parameters that others start from."""
+    earlier: int = 0
+    """The number of runs left out because an earlier version has packed them."""
 
 
 def add(file: EvidenceFile, store: Store) -> Added:
@@ -83,7 +134,10 @@ def add(file: EvidenceFile, store: Store) -> Added:
     done = Added()
     for record, weights in _with_weights(file):
         result = record.result
-        kept = store.get(result.identity)
+        if record.is_earlier:
+            done.earlier += 1
+            continue
+        kept = store.at(result.key)
         needs_weights = record.keeps_weights and "diverged_at" not in result.values
         if kept is not None and kept.values == result.values:
             done.stored += 1
@@ -92,7 +146,14 @@ def add(file: EvidenceFile, store: Store) -> Added:
         elif needs_weights and not weights:
             done.without_weights += 1
         else:
-            store.put(result.identity, result.values, result.provenance, weights=weights or None)
+            store.put_trace(file.trace(result.made.trace))
+            store.put(
+                result.identity,
+                result.values,
+                result.provenance,
+                weights=weights or None,
+                made=result.made,
+            )
             done.added += 1
     return done
 

@@ -1,8 +1,8 @@
 """The results of evidence files; claims and figures read them like those of a store.
 
-A run is found by its arm and seed, not by today's key: since it was packed, the code may have
-changed, and data and torch may be missing here. Remarks name the changes, and runs that are copies
-of others. A result that its arm cannot have is no result.
+A run is found by its arm and seed: since it was packed, the code may have changed, and data and
+torch may be missing here. Remarks name the changes, and runs that are copies of others. A result
+that its arm cannot have, or of other settings than the arm's, is no result.
 """
 
 from __future__ import annotations
@@ -13,22 +13,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from repro.arm import Arm, Needs, Run, Values
+from repro.code.trace import Today
 from repro.data.files import TWIN, counted_as_here, is_readable
 from repro.data.locate import DataError
 from repro.evidence import EvidenceError
 from repro.evidence.file import EvidenceFile, Record, place_of
 from repro.own.arm import OutsideArm
-from repro.runs.identity import code_of, definitions_of, name_of
+from repro.runs.identity import name_of, other_settings, settings_of
 from repro.runs.results import TrainingFailed
 from repro.store import Result
-
-MOVED = "the modules that definitions stand in"
-"""The name of a change where a definition has moved, but no text has changed."""
 
 MOST_NAMED = 3
 
 SHORT = len("at 0123456789")
-"""The characters of the commit at which a run was rekeyed."""
+"""The characters of the commit at which a run was renewed."""
 
 Packed = tuple[EvidenceFile, Record]
 """A run, and its file."""
@@ -40,10 +38,11 @@ class EvidenceResults:
 
     `used` collects the runs that claims and figures read.
 
-    >>> EvidenceResults.read([Path("evidence/ci-generated.jsonl.gz")]).measured(key).values
+    >>> EvidenceResults.read([Path("evidence/ci-real.jsonl.gz")], project=folder).get(run).values
     """
 
     files: Sequence[EvidenceFile]
+    today: Today
     used: dict[Run, Packed] = field(default_factory=dict)
     faults: dict[Run, str] = field(default_factory=dict)
     """The runs that were asked for and have an impossible result, with what is wrong with it."""
@@ -51,7 +50,7 @@ class EvidenceResults:
     _changes: dict[Run, list[str]] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, paths: Iterable[Path]) -> EvidenceResults:
+    def read(cls, paths: Iterable[Path], *, project: Path) -> EvidenceResults:
         """Read files; raises `EvidenceError` where one is bad, or two contradict each other."""
         files: list[EvidenceFile] = []
         for path in dict.fromkeys(paths):
@@ -59,7 +58,7 @@ class EvidenceResults:
             for other in files:
                 _require_agreement(other, new)
             files.append(new)
-        return cls(files)
+        return cls(files, Today(project))
 
     def __post_init__(self) -> None:
         names = set().union(*(file.data_sets for file in self.files))
@@ -88,9 +87,11 @@ class EvidenceResults:
         found = self._find(run)
         if found is None:
             return None
-        if run not in self.used and (fault := _fault(run, found[1])):
-            self.faults[run] = f"{name_of(run)}, is in {found[0].path} with {fault}"
-            return None
+        if run not in self.used:
+            other = other_settings(found[1].made.settings, settings_of(run.arm))
+            if fault := other or _fault(run, found[1]):
+                self.faults[run] = f"{name_of(run)}, is in {found[0].path} with {fault}"
+                return None
         self.used[run] = found
         return found[1].result
 
@@ -114,17 +115,31 @@ class EvidenceResults:
         return [f"{each} has changed since {n} of its runs" for each, n in changed.items()]
 
     def changes(self, run: Run) -> list[str]:
-        """Return the definitions (and data) that have changed since a run was packed.
+        """Return what has changed since a run was packed, its data and the run it starts from too.
 
-        Changes of the run that it starts from count, too. A run that is in no file has none.
+        A run that is in no file has none.
         """
         if run not in self._changes:
             found, start = self._find(run), run.arm.starts_from
-            changed = _changes(run, *found) if found else []
+            changed = self._changed(run, *found) if found else []
             if found and start is not None:
                 changed += self.changes(start)
             self._changes[run] = list(dict.fromkeys(changed))
         return self._changes[run]
+
+    def _changed(self, run: Run, file: EvidenceFile, record: Record) -> list[str]:
+        """Return what has changed since a run was packed, without the run that it starts from."""
+        made = record.made
+        changed = list(self.today.changes(file.trace(made.trace), digest=made.trace))
+        if record.is_earlier:  # such runs have other hashes of data
+            return changed
+        try:
+            is_all_here = all(map(is_readable, run.arm.data_sets))
+            if is_all_here and run.arm.content() != record.result.identity.get("data"):
+                changed.append(f"the data set {run.arm.data}")
+        except (Needs, DataError):
+            pass
+        return changed
 
     def repeats(self) -> dict[Run, Run]:
         """Return the used runs that are copies of another seed of their arm, with that run.
@@ -145,7 +160,7 @@ class EvidenceResults:
     def lines(self) -> list[str]:
         """Return sentences on the used runs: their origin, copies, and changes since."""
         runs, commits, machines = Counter[str](), Counter[str](), Counter[str]()
-        rekeyed = Counter[str]()
+        renewed = Counter[str]()
         changed: dict[str, set[Run]] = {}
         for run, (file, record) in self.used.items():
             made, identity = record.result.provenance, record.result.identity
@@ -154,26 +169,25 @@ class EvidenceResults:
             commits[f"commit {str(made.get('commit') or 'unknown')[:10]}{edited}"] += 1
             where = f"{identity['device']} {made.get('machine')}, torch {identity['torch']}"
             machines[where] += 1
-            if since := made.get("rekeyed"):
-                rekeyed[since.partition(",")[0][:SHORT]] += 1
+            if since := made.get("renewed") or made.get("rekeyed"):
+                renewed[since.partition(",")[0][:SHORT]] += 1
             for each in self.changes(run):
                 changed.setdefault(each, set()).add(run)
         of_files = ", ".join(f"{runs[x.name]} runs used of {x.name}" for x in self.files)
         lines = [f"judged from evidence, nothing was trained: {of_files}", *self.repeat_lines()]
         if runs:
             lines.append(f"trained at {_listed(commits)}, on {_listed(machines)}")
-            trained = "trained or rekeyed" if rekeyed else "trained"
-            lines.append(f"code and data are the same as when these runs were {trained}")
+            earlier = len(set().union(*changed.values()))
+            by_today = len(self.used) - renewed.total() - earlier
+            lines.append(f"{max(by_today, 0)} of {len(self.used)} runs were made by today's code")
+            if renewed:
+                lines[-1] += (
+                    f"; {renewed.total()} were renewed: their code was edited after training, and"
+                    f" a few of each kind, trained again, gave the same bits: {_listed(renewed)}"
+                )
             if changed:
                 names = _listed({name: len(of_name) for name, of_name in changed.items()})
-                every = len(set().union(*changed.values()))
-                lines[-1] = f"code has changed since {every} runs were {trained}: {names}"
-            if rekeyed:
-                lines[-1] += (
-                    f"; {rekeyed.total()} of {len(self.used)} were rekeyed: their code was edited"
-                    " after training, and a few of each kind, trained again, gave the same bits:"
-                    f" {_listed(rekeyed)}"
-                )
+                lines[-1] += f"; {earlier} by earlier code, since which this has changed: {names}"
         return lines
 
     def repeat_lines(self) -> list[str]:
@@ -230,32 +244,6 @@ def _bits_of(record: Record) -> tuple[object, object]:
     """Return the parts of the provenance that the bits of a result depend on."""
     made = record.result.provenance
     return made.get("machine"), made.get("packages")
-
-
-def _changes(run: Run, file: EvidenceFile, record: Record) -> list[str]:
-    """Return what has changed since a run was packed, without the run that it starts from."""
-    changed = []
-    packed = record.result.identity["code"]
-    if packed != code_of(run.arm):
-        changed = changed_definitions(file.definitions(packed), definitions_of(run.arm)) or [MOVED]
-    try:
-        is_all_here = all(map(is_readable, run.arm.data_sets))
-        if is_all_here and run.arm.content() != record.result.identity.get("data"):
-            changed.append(f"the data set {run.arm.data}")
-    except (Needs, DataError):
-        pass
-    return changed
-
-
-def changed_definitions(then: dict[str, str], now: dict[str, str]) -> list[str]:
-    """Return the names of definitions whose text has changed; a move is no change.
-
-    >>> changed_definitions({"old.f": "1", "old.g": "2"}, {"new.f": "1", "old.g": "3"})
-    ['old.g']
-    """
-    gone = {name for name, text in then.items() if text not in now.values()}
-    new = {name for name, text in now.items() if text not in then.values()}
-    return sorted(gone | new)
 
 
 def _fault(run: Run, record: Record) -> str:

@@ -1,4 +1,4 @@
-"""Base classes for a user's own arms, which add settings and say what is measured."""
+"""Base classes of users' own arms; a subclass adds settings, and names what is measured."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import ClassVar, Self
 
 from repro.arm import Arm, Needs, Settings
-from repro.code.imported import imported_by
 from repro.recipe import Recipe
 
 
 @dataclass(frozen=True, kw_only=True)
 class OwnArm(Arm):
-    """An arm that has one size, and data that its name and the files in `reads` say all of.
+    """An arm of one size, whose data is known by its name and by the files in `reads`.
 
     >>> @dataclass(frozen=True, kw_only=True)
     ... class Sort(OutsideArm):  # or ModuleArm, as the study is
@@ -32,8 +31,8 @@ class OwnArm(Arm):
     reads: ClassVar[tuple[str, ...]] = ()
     """The files that its runs read, as paths from the folder of its study.
 
-    A run is trained again where one has changed: `reads = ("config.json", "data/digits.npz")`. With
-    a Python file come those of the project that it imports."""
+    If one changes, the runs are trained again: `reads = ("weights.safetensors",)`. Files that
+    Python code opens need no name here."""
 
     def at_ci(self) -> Self:
         """Return the arm as it is; override it where the documented size is too large for CI.
@@ -44,7 +43,7 @@ class OwnArm(Arm):
         return self
 
     def content(self) -> str:
-        """Return what tells this data from other data of the same name: for files, their hash.
+        """Return a text that differs for other data of the same name: for files, their hash.
 
         >>> Sort().content()
         'shuffled numbers'
@@ -53,21 +52,13 @@ class OwnArm(Arm):
 
     @property
     def study_folder(self) -> Path:
-        """The folder of its study, which names of files are paths from."""
+        """The folder of its study; names of files are paths from it."""
         spec = find_spec(self.study)
         return Path(spec.origin).parent if spec and spec.origin else Path()
 
     def files_read(self) -> Sequence[Path]:
-        """Return where the files in `reads` are, and what the scripts among them import."""
-        folder = self.study_folder
-        named = [folder / name for name in self.reads]
-        imported = [
-            file
-            for script in named
-            if script.suffix == ".py"
-            for file in imported_by(script, places=(script.parent, folder))
-        ]
-        return list(dict.fromkeys([*named, *imported]))
+        """Return the paths of the files in `reads`."""
+        return [self.study_folder / name for name in self.reads]
 
     def settings(self) -> Settings:
         """Return the settings, and the hashes of the files that it reads, as plain data."""
@@ -83,8 +74,8 @@ class OwnArm(Arm):
             return _hash_of(file, state.st_mtime_ns, state.st_size)
         except OSError as error:
             raise Needs(
-                f"needs {file}, which {type(self).__name__} names in `reads` and which cannot be"
-                f" read ({error.strerror}); names are paths from the folder of its study."
+                f"needs {file}, which {type(self).__name__} names in `reads`; it cannot be read"
+                f" ({error.strerror}). Names are paths from the folder of its study."
             ) from error
 
     @property
@@ -102,7 +93,7 @@ class OwnArm(Arm):
 
 @cache
 def _hash_of(file: Path, changed: int, size: int) -> str:
-    """Return the hash of a file as it was changed last, so that a large one is read once."""
+    """Return the hash of a file; a large file is read once, until it changes."""
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
@@ -120,10 +111,8 @@ class ModuleArm(OwnArm):
     ...     recipe: Recipe = Recipe(epochs=50, batch=50, lr=1e-2)
     """
 
-    code: ClassVar[tuple[str, ...]] = ("repro.own.module",)
-
     workers: ClassVar[int] = 0
-    """The processes that load the examples of a `Dataset` ahead; no result depends on it."""
+    """The number of processes that load examples of a `Dataset` ahead; no result depends on it."""
 
     examples: int
     """The number of examples to train on."""
@@ -154,7 +143,7 @@ class ModuleArm(OwnArm):
 
 @dataclass(frozen=True, kw_only=True)
 class OutsideArm(OwnArm):
-    """An arm of a `repro.own.outside.OutsideStudy`: it trains by its own rules, without a recipe.
+    """An arm of a `repro.own.outside.OutsideStudy`, whose function trains without a recipe.
 
     >>> @dataclass(frozen=True, kw_only=True)
     ... class Sort(OutsideArm):
@@ -164,17 +153,15 @@ class OutsideArm(OwnArm):
     ...     data: str = "shuffled numbers"
     """
 
-    code: ClassVar[tuple[str, ...]] = ("repro.own.outside",)
-
     threads: ClassVar[int] = 1
-    """The number of threads that a run may use: torch and the commands that it starts are told.
+    """The number of threads of a run; torch and the commands that it starts are told this number.
 
-    On a CPU a run holds as many cores while it trains, or all, where there are fewer."""
+    On a CPU a run holds as many cores while it trains, or all cores if there are fewer."""
 
     devices: ClassVar[int] = 1
     """The number of devices that a run holds while it trains; on a CPU each is a core.
 
-    A run that asks for more than there are fails."""
+    A run that asks for more devices than there are fails."""
 
     def __post_init__(self) -> None:
         for name in ("threads", "devices"):
@@ -187,13 +174,13 @@ class OutsideArm(OwnArm):
 
     @property
     def epochs_reported(self) -> int:
-        """The epochs that `run.epoch` is told of: the setting `epochs`, where it has one."""
+        """The number of epochs that a run reports: the setting `epochs`, or 0 without one."""
         epochs = getattr(self, "epochs", 0)
         return epochs if type(epochs) is int else 0
 
     @property
     def steps(self) -> int:
-        """The epochs, or else one step: what the time of a run is kept by."""
+        """The number of reported epochs, at least 1; the progress of a run is counted in them."""
         return max(1, self.epochs_reported)
 
     def epochs_known(self, *, measured: bool) -> list[int]:
@@ -205,4 +192,4 @@ class OutsideArm(OwnArm):
 
     @property
     def work(self) -> float:
-        return 0.0  # unknown: the runs that are done tell
+        return 0.0  # unknown; it is estimated from finished runs

@@ -1,9 +1,8 @@
-"""What a module's study brings: the examples, and perhaps an optimiser and a schedule of its own.
+"""The examples of a module's study, and its own optimiser and schedule, if it has any.
 
-Examples are tensors, or a data set that is loaded item by item. Which of them a step has, and what
-their transforms draw, is decided by the run's streams: not by the workers, their number, or where
-the training was interrupted. With an optimiser or a schedule of its own, runs are trained one at a
-time.
+Examples are tensors, or a data set that is loaded item by item. The run's streams decide which of
+them a step has, and what their transforms draw. Workers, their number and interruptions change
+nothing. A study with its own optimiser or schedule trains its runs one at a time.
 """
 
 from __future__ import annotations
@@ -28,10 +27,10 @@ from repro.recipe import Moment, Recipe
 SEEDS = 2**62
 
 OPTIMISER, SCHEDULE = "own/optimiser", "own/schedule"
-"""The names in a run's state of what an optimiser and a schedule keep."""
+"""The names of the states of an optimiser and of a schedule, in a run's state."""
 
 OF_MODULE = ("parameter/", "buffer/")
-"""The beginnings of the names, in a run's state, of a module's parameters and buffers."""
+"""The beginnings of the names of parameters and buffers, in a run's state."""
 
 
 def _lines(count: int, seed: int, number: int) -> Tensor:  # [N, 2]
@@ -43,7 +42,7 @@ def _lines(count: int, seed: int, number: int) -> Tensor:  # [N, 2]
 class Examples:
     """Examples as lines of tensors, in a new random order in each epoch.
 
-    The second column of a line seeds what a step draws whose batch starts with it.
+    The second column of a batch's first line seeds the draws of its step.
     """
 
     def __init__(self, tensors: Sequence[Tensor]) -> None:
@@ -58,7 +57,7 @@ class Examples:
 
 
 class _Drawn(Dataset[Any]):
-    """A data set whose examples are asked for with the seed of what they draw."""
+    """A data set whose index is an example and the seed of its draws."""
 
     def __init__(self, examples: Any) -> None:
         self.examples = examples
@@ -70,9 +69,9 @@ class _Drawn(Dataset[Any]):
 
 
 class LoadedExamples:
-    """Examples of a map-style data set, whose transforms draw from the second column too.
+    """Examples of a map-style data set; the second column also seeds their transforms.
 
-    Where one run trains, workers load its epoch ahead, from the batch on that is asked for first.
+    If a single run trains, workers load the rest of its epoch ahead.
     """
 
     def __init__(self, given: Any, *, workers: int, device: torch.device) -> None:
@@ -80,7 +79,7 @@ class LoadedExamples:
         self._workers, self._device = workers, device
         self._epoch: list[tuple[int, int]] = []
         self._ahead: deque[list[tuple[int, int]]] = deque()
-        """The batches that workers load, and that were not asked for yet."""
+        """The batches that workers load, and that no step has used yet."""
         self._coming: Iterator[Any] = iter(())
 
     def epoch(self, seed: int, number: int) -> Tensor:  # [N, 2]
@@ -102,7 +101,7 @@ class LoadedExamples:
         return (lines[:, 0, 1], *(part.reshape(runs, size, *part.shape[1:]) for part in moved))
 
     def _begin_at(self, wanted: list[tuple[int, int]]) -> None:
-        """Let workers load an epoch from a batch on; that batch alone where no epoch has it."""
+        """Let workers load the epoch from this batch on; only this batch if the epoch lacks it."""
         known = wanted[0] in self._epoch
         left = self._epoch[self._epoch.index(wanted[0]) :] if known else wanted
         size = len(wanted)
@@ -123,7 +122,7 @@ def _as_pairs(lines: Tensor) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class Brought:
-    """The optimiser and the schedule that a study brings of its own: one of them, or both."""
+    """The optimiser and the schedule of a study's own: one of them, or both."""
 
     optimiser: Callable[..., torch.optim.Optimizer] | None = None
     schedule: Callable[..., Any] | None = None
@@ -131,19 +130,19 @@ class Brought:
     def __bool__(self) -> bool:
         return self.optimiser is not None or self.schedule is not None
 
-    def require_heard(self, recipe: Recipe) -> None:
-        """Raise ValueError where a recipe says what nothing would hear."""
-        unheard = {
+    def require_used(self, recipe: Recipe) -> None:
+        """Raise ValueError if a recipe has a setting that nothing would use."""
+        unused = {
             "optimiser": ["optimiser", "weight_decay"] if self.optimiser is not None else [],
             "schedule": ["schedule", "warmup"] if self.schedule is not None else [],
         }
         usual = Recipe(epochs=recipe.epochs, batch=recipe.batch, lr=recipe.lr)
-        for own, names in unheard.items():
+        for own, names in unused.items():
             for name in names:
                 if getattr(recipe, name) != getattr(usual, name):
                     raise ValueError(
                         f"The recipe says {name}={getattr(recipe, name)!r}, which the study's own"
-                        f" {own} does not hear; leave it out there, and give it to the {own}."
+                        f" {own} does not use; leave it out there, and give it to the {own}."
                     )
         if recipe.precision == "float16":
             raise ValueError(
@@ -153,7 +152,7 @@ class Brought:
 
 
 class BroughtLoop(LoopProgram):
-    """One training by an optimiser and a schedule that are brought."""
+    """One training by a study's own optimiser or schedule."""
 
     def __init__(
         self,
@@ -164,7 +163,7 @@ class BroughtLoop(LoopProgram):
         *,
         brought: Brought,
     ) -> None:
-        brought.require_heard(runs[0].arm.recipe)
+        brought.require_used(runs[0].arm.recipe)
         super().__init__(study, runs, data, device)
         arm = runs[0].arm
         if brought.optimiser is not None:
@@ -206,7 +205,7 @@ class BroughtLoop(LoopProgram):
 
 
 def _as_bytes(state: Any) -> Tensor:
-    """Return what an optimiser keeps as a tensor of bytes, which a checkpoint can hold."""
+    """Return an optimiser's state as a tensor of bytes, which a checkpoint can hold."""
     buffer = io.BytesIO()
     torch.save(state, buffer)
     return torch.frombuffer(bytearray(buffer.getvalue()), dtype=torch.uint8)

@@ -1,4 +1,4 @@
-"""Black boxes without a function that trains: commands that print what they measure, timed work."""
+"""Black boxes without a training function: commands that print their measures, and timings."""
 
 from __future__ import annotations
 
@@ -23,19 +23,20 @@ from repro.own.outside import OutsideStudy
 from repro.own.training_run import TrainingRun
 
 NUMBER = "number"
-"""The group of an epoch's pattern that says which epoch it is."""
+"""The name of the group with the number of the epoch, in the pattern `epoch`."""
 
 
 class CommandStudy(OutsideStudy):
-    """A study whose runs are a command, in which `{seed}` and the arm's settings are filled in.
+    """A study whose runs are a command, with `{seed}` and the arm's settings filled in.
 
-    It runs in the folder of the study, by this Python where it begins with `python`, and without a
-    shell. A setting of several values, such as `{betas}`, gives as many words, or values with
-    commas between them within a word. `{folder}` is a folder of the run that an interruption leaves
-    as it is. Measures are read from the last line that it prints: one number, or a JSON object of
-    numbers. Else from the last match of `pattern`, whose groups have the names of metrics, or from
-    the file `json_file` in `{folder}`. Lines that match `epoch` are told as epochs. `flags` are
-    words that are added for settings which are true, as of argparse's `store_true`.
+    The command runs in the folder of the study, without a shell; `python` is this Python. A setting
+    of several values, such as `{betas}`, becomes several words, or values with commas if it is a
+    part of a word. `{folder}` is a folder of the run, which an interruption leaves unchanged.
+
+    Measures are read from the last printed line: one number, or a JSON object of numbers. With
+    `pattern` they are the groups of its last match, named like metrics; with `json_file` they are
+    read from that file in `{folder}`. Lines that match `epoch` report epochs. `flags` has the words
+    to add for settings that are true, like argparse's `store_true`.
 
     >>> STUDY = CommandStudy(
     ...     "python train.py --seed {seed} --lr {lr}", flags={"nesterov": "--nesterov"},
@@ -78,17 +79,17 @@ class CommandStudy(OutsideStudy):
         words += [flag for setting, flag in self.flags.items() if getattr(arm, setting)]
         written = folder / _filled_in(self.json_file, given) if self.json_file else None
         if written is not None:
-            written.unlink(missing_ok=True)  # what an earlier run wrote is not this one's
+            written.unlink(missing_ok=True)  # an earlier run may have written it
         lines = []
         for line in self._lines(words, folder):
             run.log(line)
             lines.append(line)
             if self.epoch and (found := re.search(self.epoch, line)):
-                _tell(run, found.groupdict())
+                _report(run, found.groupdict())
         return self._read(lines, written, arm)
 
     def _lines(self, words: list[str], folder: Path) -> Iterator[str]:
-        """Yield the lines that a command prints; raise where it fails or takes too long."""
+        """Yield the lines that a command prints; raise if it fails or takes too long."""
         is_python = words[0] in ("python", "python3")
         process = subprocess.Popen(
             [sys.executable, *words[1:]] if is_python else words,
@@ -98,7 +99,7 @@ class CommandStudy(OutsideStudy):
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
-            start_new_session=True,  # so that what it starts can be ended with it
+            start_new_session=True,  # so that its child processes can be ended, too
         )
         assert process.stdout is not None
         began, most = time.monotonic(), self.timeout or threading.TIMEOUT_MAX
@@ -140,13 +141,13 @@ class CommandStudy(OutsideStudy):
 
 
 class TimingStudy(OutsideStudy):
-    """A study of how long pieces of work take, one beside the other.
+    """A study that compares how long pieces of work take.
 
-    `pieces` returns for an arm and a seed the pieces as functions without arguments. They are done
-    in the order A B B A A B B A …, so that a machine that becomes busier does so for all of them.
-    The first rounds warm up and do not count; of the others each piece's median is measured, in
-    seconds, as one value of a listed metric. Short pieces (milliseconds) are interrupted less often
-    by others on the same machine than long ones. A GPU is waited for within the piece.
+    `pieces` returns the pieces for an arm and a seed, as functions without arguments. They are done
+    in the order A B B A A B B A …, so that a machine that becomes busier slows all of them. The
+    first rounds warm up and do not count. The measure is a list: each piece's median time in
+    seconds. Other work on the machine interrupts short pieces (milliseconds) less often than long
+    ones. A piece that uses a GPU must wait for it.
 
     >>> STUDY = TimingStudy(lambda arm, seed: [lambda: ours(arm.size), lambda: theirs(arm.size)])
     >>> def test_at_most_a_fifth_slower(trials):
@@ -179,35 +180,35 @@ class TimingStudy(OutsideStudy):
         gc.disable()  # as `timeit` does
         try:
             for number in range(self.warmup + self.rounds):
-                places = range(len(pieces)) if number % 2 == 0 else range(len(pieces))[::-1]
-                for place in places:
+                order = range(len(pieces)) if number % 2 == 0 else range(len(pieces))[::-1]
+                for index in order:
                     began = self.clock()
-                    pieces[place]()
-                    taken[place].append(self.clock() - began)
+                    pieces[index]()
+                    taken[index].append(self.clock() - began)
         finally:
             if was_on:
                 gc.enable()
         taken = [each[self.warmup :] for each in taken]
         medians = [statistics.median(each) for each in taken]
-        for place, (median, each) in enumerate(zip(medians, taken, strict=True)):
-            run.log(f"piece {place}: median {median:.6g} s, {min(each):.6g} to {max(each):.6g}")
+        for index, (median, each) in enumerate(zip(medians, taken, strict=True)):
+            run.log(f"piece {index}: median {median:.6g} s, {min(each):.6g} to {max(each):.6g}")
             if median <= 0:
                 raise ValueError(
-                    f"piece {place} took no time that the clock can tell; let it do its work often"
-                    " enough to take a millisecond."
+                    f"piece {index} took no time that the clock can measure; let it repeat its work"
+                    " until it takes a millisecond."
                 )
         return {self.metric: medians}
 
 
 class _Several(tuple[Any, ...]):
-    """A setting of several values, in a text with commas between them."""
+    """A setting of several values; as a part of a word they have commas between them."""
 
     def __format__(self, how: str) -> str:
         return ",".join(format(each, how) for each in self)
 
 
 def _words(word: str, given: Mapping[str, Any]) -> list[str]:
-    """Return a word of a command with settings filled in; several where it is one of several."""
+    """Return a word of a command with settings filled in, or the words of several values."""
     alone = given.get(word[1:-1]) if word[:1] + word[-1:] == "{}" else None
     return list(map(str, alone)) if isinstance(alone, _Several) else [_filled_in(word, given)]
 
@@ -218,11 +219,11 @@ def _filled_in(text: str, given: Mapping[str, Any]) -> str:
     except (KeyError, AttributeError, IndexError, ValueError) as error:
         raise ValueError(
             f"{text!r} names a setting that the arm does not have ({error}); it has"
-            f" {sorted(given)}. Write braces twice where they name no setting."
+            f" {sorted(given)}. Double braces that name no setting."
         ) from error
 
 
-def _tell(run: TrainingRun, found: Mapping[str, str | None]) -> None:
+def _report(run: TrainingRun, found: Mapping[str, str | None]) -> None:
     measures = {name: float(x) for name, x in found.items() if name != NUMBER and x is not None}
     number = found.get(NUMBER)
     run.epoch(None if number is None else int(number), **measures)
@@ -230,7 +231,7 @@ def _tell(run: TrainingRun, found: Mapping[str, str | None]) -> None:
 
 @contextmanager
 def _ended(process: subprocess.Popen[str], timeout: float) -> Iterator[None]:
-    """End a process after so many seconds, and at the end of the block."""
+    """End a process after `timeout` seconds, and at the end of the block."""
     timer = threading.Timer(timeout, _kill, [process])
     timer.daemon = True
     timer.start()
@@ -243,6 +244,6 @@ def _ended(process: subprocess.Popen[str], timeout: float) -> Iterator[None]:
 
 
 def _kill(process: subprocess.Popen[str]) -> None:
-    """End a process and those that it has started."""
+    """End a process and its child processes."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)

@@ -1,8 +1,8 @@
 """An ordinary PyTorch module, its loss and its evaluation as a study.
 
-Everything that the module draws from torch's global generator, at its initialisation and in
-training (dropout), comes from the run's seed. Many runs are trained as one by `torch.func`, where
-the module allows it; where it does not, one after another.
+All that the module draws from torch's global generator, at its initialisation and in training
+(dropout), comes from the run's seed. Many runs are trained as one by `torch.func`. If the module
+does not allow this, they are trained one after another.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Named = dict[str, Tensor]
 class ModuleStudy:
     """A study made of four functions; the arm is a `repro.own.arm.ModuleArm`.
 
-    `examples` gives tensors, or a map-style `Dataset`, whose items are loaded as they are needed.
+    `examples` returns tensors, or a map-style `Dataset`, whose items are loaded when needed.
 
     >>> STUDY = ModuleStudy(
     ...     module=lambda arm: nn.Sequential(
@@ -47,8 +47,8 @@ class ModuleStudy:
     ...     measure=lambda module, arm: {"accuracy": accuracy(module(unseen), unseen_classes)},
     ... )
 
-    Where the recipe's optimisers and schedules are not enough, it brings its own, and its runs are
-    trained one at a time; a schedule is stepped after each of `steps` batches:
+    A study can have an optimiser and a schedule of its own; its runs are then trained one at a
+    time. A schedule is stepped after each of `steps` batches:
 
     >>> STUDY = ModuleStudy(
     ...     module=..., examples=..., loss=..., measure=...,
@@ -73,7 +73,7 @@ class ModuleStudy:
         self.brought = Brought(optimiser, schedule)
 
     def load(self, arm: Any, device: torch.device) -> Data:
-        """Move the examples of an arm to the device, or have them loaded one by one."""
+        """Return the examples of an arm: on the device, or a data set that is loaded by item."""
         given = self.examples(arm)
         is_loaded = isinstance(given, Dataset)
         tensors = [] if is_loaded else [tensor.to(device) for tensor in given]
@@ -106,18 +106,18 @@ class ModuleStudy:
         return OneModule(self, run, device)
 
     def loop(self, runs: Sequence[Run[Any]], data: Data, device: torch.device) -> LoopProgram:
-        """Return the program of one training, by what the study brings, if anything."""
+        """Return the program of one training, with the study's own optimiser, if any."""
         if not self.brought:
             return LoopProgram(self, runs, data, device)
         return BroughtLoop(self, runs, data, device, brought=self.brought)
 
     def stacked(self, runs: Sequence[Run[Any]], data: Data, device: torch.device) -> ManyModules:
         if self.brought:
-            raise ValueError("its study brings an optimiser or a schedule of its own")
+            raise ValueError("its study has an optimiser or a schedule of its own")
         return ManyModules([OneModule(self, run, device) for run in runs])
 
     def measure(self, module: nn.Module, run: Run[Any]) -> Measures:
-        """Evaluate a module as its author does, without dropout."""
+        """Evaluate a module without dropout."""
         was_training = module.training
         module.eval()
         with (
@@ -132,7 +132,7 @@ class ModuleStudy:
 
 @contextmanager
 def _saying_where(module: nn.Module) -> Iterator[None]:
-    """Add to torch's error about tensors on different devices what to do about it."""
+    """Add advice to torch's error about tensors on different devices."""
     try:
         yield
     except RuntimeError as error:
@@ -146,7 +146,7 @@ def _saying_where(module: nn.Module) -> Iterator[None]:
 
 
 class OneModule(ReferenceBase):
-    """A run as its author would write it."""
+    """One run as plain PyTorch."""
 
     def __init__(self, study: ModuleStudy, run: Run[Any], device: torch.device) -> None:
         self.study, self.run = study, run
@@ -164,7 +164,7 @@ class OneModule(ReferenceBase):
 
 
 class _Objective(nn.Module):
-    """The loss as a module, so that whatever the loss does with the module sees its parameters."""
+    """The loss as a module, so that `functional_call` replaces all parameters that it uses."""
 
     def __init__(self, study: ModuleStudy, module: nn.Module, arm: Any) -> None:
         super().__init__()
@@ -177,9 +177,9 @@ class _Objective(nn.Module):
 class ManyModules(StackedBase):
     """Many runs of one arm as one by `torch.func`, with a leading run axis on its parameters.
 
-    Its buffers, such as running statistics, are among them, as parameters that nothing trains: so
-    they are saved with a run, go on from a checkpoint, and leave with their run. Whatever is drawn,
-    such as masks of dropout, is what each run draws alone.
+    Buffers, such as running statistics, count as parameters that are not trained. So checkpoints
+    have them, and they leave with their run. Each run draws what it draws alone, such as masks of
+    dropout.
     """
 
     def __init__(self, models: Sequence[OneModule]) -> None:
@@ -190,11 +190,11 @@ class ManyModules(StackedBase):
         self.trained = {name for name, p in self.module.named_parameters() if p.requires_grad}
         self.buffers = {name for name, _ in self.module.named_buffers()}
         self.parameters = stacked([_held_by(model.module) for model in models])
-        self.goes_row_by_row: bool | None = None  # until a step has told
+        self.goes_row_by_row: bool | None = None  # unknown before the first step
 
     @property
     def can_be_recorded(self) -> bool:
-        """True once a step went row by row nowhere, for which Python reads the seeds of rows."""
+        """True after a step without operations row by row: these read the seeds in Python."""
         return self.goes_row_by_row is False
 
     def trained_rows(self, name: str) -> Sequence[bool]:

@@ -1,4 +1,4 @@
-"""Studies whose training is a black box: a user's function in any framework."""
+"""Studies whose training is a black box: a function of the user, in any framework."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from repro.core.study import Measures
 
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
-"""The variables by which numerical libraries are told how many threads to use."""
+"""Environment variables with the number of threads of numerical libraries."""
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
 class Diverged(Exception):
-    """Raised by a user's training to say that its run diverged, and at which step.
+    """Raised by a user's training if its run diverged, with the step.
 
-    Claims about how many runs diverge read it; of any other claim the run is remarked on.
+    Claims can count runs that diverged; other claims get a remark.
 
     >>> def train(arm, seed):
     ...     for step in range(1000):
@@ -45,9 +45,9 @@ class Diverged(Exception):
 class OutsideStudy:
     """A study made of one function, which trains an arm at a seed and returns what it measured.
 
-    The global generators of Python, NumPy and torch are seeded from the run's seed around it; what
-    draws elsewhere (another process, another framework) has to be given the seed. A function that
-    has a parameter `run` is given the run: a folder to go on from, and whom to tell how far it is.
+    The global generators of Python, NumPy and torch are seeded from the run's seed before the call,
+    and restored after it. Other processes and frameworks must be given the seed. A function with a
+    parameter `run` gets the `TrainingRun`: it has a folder for checkpoints, and reports epochs.
 
     >>> def train(arm, seed):
     ...     printed = subprocess.check_output(["./train", f"--lr={arm.lr}", f"--seed={seed}"])
@@ -94,9 +94,9 @@ def _takes(function: Callable[..., Any], **more: Any) -> bool:
 
 @contextmanager
 def _using(count: int, visible: str | None) -> Iterator[None]:
-    """Let torch, OpenMP and commands use so many threads within the block.
+    """Let torch, OpenMP and commands use `count` threads within the block.
 
-    Commands that are started see the visible CUDA devices alone.
+    Commands see only the visible CUDA devices.
     """
     variables = dict.fromkeys(THREADS, str(count))
     with environment_with(variables if visible is None else {**variables, VISIBLE: visible}):
@@ -123,7 +123,7 @@ def _torch_drawing_from(seed: int) -> AbstractContextManager[None]:
 
 @contextmanager
 def all_drawing_from(seed: int) -> Iterator[None]:
-    """Let Python's, NumPy's and torch's generators draw from a seed, and as before afterwards."""
+    """Seed Python's, NumPy's and torch's generators within the block, and restore them after it."""
     python, array = random.getstate(), np.random.get_state()
     random.seed(seed)
     np.random.seed(seed % 2**32)

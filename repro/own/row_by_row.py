@@ -1,9 +1,9 @@
-"""Operations of a stacked program that are carried out for one row after another.
+"""Operations of a stacked program that are computed for one row after another.
 
-An operation over many runs reaches PyTorch's kernels as one call, with the runs along an axis of
-its own, or folded into channels. Draws are made row by row, so that each run draws what it would
-alone. Convolutions and batch normalisation are, too: their kernels round in another way for another
-number of channels, and a run would depend on how many others it is trained with.
+An operation over many runs reaches PyTorch's kernels as one call. The runs are an axis of their
+own, or folded into channels. Draws are made row by row, so that each run draws the numbers that it
+draws alone. Convolutions and batch normalisation are computed row by row, too: their kernels round
+differently for another number of channels, so a run would depend on the number of other runs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 BY_SIZE = ("aten::rand", "aten::randn")
-"""The operations whose first argument is the size of what they draw."""
+"""Operations that draw, whose first argument is the size of the result."""
 
 BY_TENSOR = (
     "aten::bernoulli",
@@ -30,20 +30,20 @@ BY_TENSOR = (
     "aten::randn_like",
     "aten::native_dropout",
 )
-"""The operations that draw as much as the tensor that they are given."""
+"""Operations that draw a tensor of the size of their first argument."""
 
 IN_PLACE = ("aten::bernoulli_.float", "aten::normal_", "aten::uniform_", "aten::exponential_")
-"""The operations that draw into the tensor that they are given."""
+"""Operations that draw into their first argument."""
 
 
 @dataclass(frozen=True)
 class Folded:
-    """The axes on which the rows of an operation lie: of its first tensors, and of its results."""
+    """The axes of an operation with rows: those of its first tensors, and of its results."""
 
     given: Sequence[int]
     results: Sequence[int]
     groups: int | None = None
-    """The place among its arguments of the number of groups, which the rows multiply."""
+    """The index of the argument with the number of groups, which is multiplied by the rows."""
 
 
 FOLDED = {
@@ -55,9 +55,9 @@ FOLDED = {
 
 
 class RowByRow(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Carries out draws, convolutions and batch normalisation for one row after another.
+    """Computes draws, convolutions and batch normalisation for one row after another.
 
-    Each row draws from its own seed. Raises NotImplementedError where it draws in another way.
+    Each row draws from its own seed. Raises NotImplementedError for other operations that draw.
 
     >>> with RowByRow([11, 12]) as rows:
     ...     losses = vmap(loss, randomness="different")(parameters, batch)
@@ -90,21 +90,21 @@ class RowByRow(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return operation(*args, **more)
 
     def _apart(self, tensor: Tensor) -> Tensor:
-        """Return a tensor whose rows do not lie between each other, as no row alone does."""
+        """Return a tensor with the same values, whose rows do not interleave in memory."""
         strides = tensor.stride()
         if len(strides) < 2 or len(tensor) != self._rows or strides[0] >= max(strides):
             return tensor
         order = sorted(range(1, len(strides)), key=lambda axis: -strides[axis])
-        places = [0, *(1 + order.index(axis) for axis in range(1, len(strides)))]
-        return tensor.permute(0, *order).contiguous().permute(places)
+        back = [0, *(1 + order.index(axis) for axis in range(1, len(strides)))]
+        return tensor.permute(0, *order).contiguous().permute(back)
 
     def _unfolded(self, operation: Any, folded: Folded, args: Sequence[Any]) -> Any:
-        """Return what an operation gives whose rows are folded into an axis."""
+        """Return the result of an operation whose rows are folded into an axis."""
         by_row = [list(args) for _ in range(self._rows)]
-        for place, axis in enumerate(folded.given):
-            if args[place] is not None:
-                for own, part in zip(by_row, args[place].chunk(self._rows, axis), strict=True):
-                    own[place] = part.contiguous()
+        for index, axis in enumerate(folded.given):
+            if args[index] is not None:
+                for own, part in zip(by_row, args[index].chunk(self._rows, axis), strict=True):
+                    own[index] = part.contiguous()
         if folded.groups is not None:
             for own in by_row:
                 own[folded.groups] //= self._rows
@@ -119,13 +119,13 @@ class RowByRow(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def _drawn(
         self, operation: Any, name: str, args: Sequence[Any], more: Mapping[str, Any]
     ) -> Any:
-        """Return what an operation draws for rows along the first axis."""
+        """Return the result of an operation that draws, for rows along the first axis."""
         first, *rest = args
         if name in BY_SIZE and first and first[0] == self._rows:
             at = torch.empty(0, device=more.get("device")).device
             return self._stacked(at, lambda row: operation(first[1:], *rest, **more))
         if name in (*BY_TENSOR, *IN_PLACE) and len(first) == self._rows:
-            # what a kernel draws goes by how a tensor lies in memory: each row as it would alone
+            # drawn numbers depend on the layout in memory: each row has the one that it has alone
             rows = self._apart(first)
             form = torch.preserve_format
             drawn = self._stacked(
@@ -146,7 +146,7 @@ class RowByRow(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     @contextmanager
     def _drawing_as(self, row: int, device: torch.device) -> Iterator[None]:
-        """Let the device's generator draw for a row, on from where the row has come to."""
+        """Let the device's generator draw for a row, after the row's earlier draws."""
         generator = _generator_of(device)
         before = generator.get_state()
         if (row, device) in self._states:
@@ -161,10 +161,10 @@ class RowByRow(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
 
 class DropoutAsAlone(TorchFunctionMode):
-    """Carries out dropout by the operations that torch has for it on a CPU.
+    """Computes dropout by the operations that torch uses for a single run on a CPU.
 
-    Over many runs torch takes others, which forget how a tensor lies in memory, and so which number
-    goes to which unit.
+    For many runs torch uses other operations, which ignore a tensor's layout in memory, and so give
+    other units the drawn numbers.
     """
 
     def __torch_function__(
@@ -187,9 +187,9 @@ def _dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = F
 
 @cache
 def _kind_of(operation: Any) -> str:
-    """Return how an operation is carried out: `folded`, `drawing`, `apart` or `as it is`.
+    """Return how an operation is computed: `folded`, `drawing`, `apart` or `as it is`.
 
-    What writes to a tensor that it is given, or returns a view of one, needs that tensor itself.
+    An operation that writes to its argument, or returns a view of it, needs that tensor itself.
     """
     if operation.name() in FOLDED:
         return "folded"

@@ -1,6 +1,6 @@
-"""Trainings by Hugging Face's and by Lightning's `Trainer` as studies.
+"""Hugging Face's and Lightning's `Trainer` as studies.
 
-They are seeded, tell of their epochs, and go on after an interruption.
+They are seeded, report their epochs, and resume after an interruption.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from repro.own.outside import Diverged, OutsideStudy
 from repro.own.training_run import TrainingRun
 
 TIMINGS = ("runtime", "samples_per_second", "steps_per_second")
-"""Names of an evaluation's own speed, which is no measure of the model."""
+"""Names of an evaluation's own times, which do not measure the model."""
 
 CHECKPOINTS = "checkpoints"
 
 
 class TrainerStudy(OutsideStudy):
-    """A study made of a function that builds a `Trainer` for an arm, from arguments of its own.
+    """A study made of a function that builds a `Trainer` from an arm and given arguments.
 
-    The arguments seed the training and the order of its data, evaluate and save after every epoch,
-    and keep what is saved in the run's folder, which it goes on from. Measures are those of
-    `compute_metrics`, and `eval_loss`; what trains in `epochs` that the arm names has them as
-    curves, with the training `loss` beside them.
+    The arguments seed the training and the order of its data. After every epoch they evaluate and
+    save, in the run's folder, from which an interrupted training resumes. Measures are those of
+    `compute_metrics`, and `eval_loss`. If the arm has a setting `epochs`, they are also curves,
+    with the training `loss`.
 
     >>> STUDY = TrainerStudy(
     ...     lambda arm, own: Trainer(
@@ -43,7 +43,7 @@ class TrainerStudy(OutsideStudy):
         super().__init__(self._train)
 
     def _train(self, arm: Any, seed: int, run: TrainingRun) -> Mapping[str, float]:
-        reporter = _callback(run, tells=arm.epochs_reported > 0)
+        reporter = _callback(run, reports=arm.epochs_reported > 0)
         trainer = self.trainer(arm, _arguments(run.folder, seed))
         trainer.add_callback(reporter)
         trainer.train(resume_from_checkpoint=_last_whole(run.folder))
@@ -52,7 +52,7 @@ class TrainerStudy(OutsideStudy):
 
 
 def _arguments(folder: Path, seed: int) -> dict[str, Any]:
-    """Return what a run needs of `TrainingArguments`."""
+    """Return the `TrainingArguments` that a run needs."""
     import torch
 
     return {
@@ -61,9 +61,9 @@ def _arguments(folder: Path, seed: int) -> dict[str, Any]:
         "data_seed": seed,
         "eval_strategy": "epoch",
         "save_strategy": "epoch",
-        "save_total_limit": 2,  # the last one may not be whole
+        "save_total_limit": 2,  # the last one may be incomplete
         "logging_strategy": "epoch",
-        "logging_nan_inf_filter": False,  # a loss that is none is to be seen
+        "logging_nan_inf_filter": False,  # so that a diverged loss is seen
         "report_to": "none",
         "disable_tqdm": True,
         "dataloader_pin_memory": torch.cuda.is_available(),
@@ -71,21 +71,21 @@ def _arguments(folder: Path, seed: int) -> dict[str, Any]:
 
 
 def _last_whole(folder: Path) -> str | None:
-    """Return the last checkpoint that was written to its end: its state is written last."""
+    """Return the last complete checkpoint; its state is written last."""
     whole = [state.parent for state in folder.glob("checkpoint-*/trainer_state.json")]
     steps = {int(path.name.rpartition("-")[2]): path for path in whole}
     return str(steps[max(steps)]) if steps else None
 
 
 def _measures(evaluated: Mapping[str, float]) -> dict[str, float]:
-    """Return the measures of an evaluation by their own names, but for `eval_loss`."""
+    """Return the measures of an evaluation, named without `eval_` except for `eval_loss`."""
     named = {name.removeprefix("eval_"): x for name, x in evaluated.items() if name != "epoch"}
     own = {name: x for name, x in named.items() if name not in (*TIMINGS, "loss")}
     return {**own, "eval_loss": evaluated["eval_loss"]} if "eval_loss" in evaluated else own
 
 
-def _callback(run: TrainingRun, *, tells: bool) -> Any:
-    """Return the callback that tells a run of its epochs."""
+def _callback(run: TrainingRun, *, reports: bool) -> Any:
+    """Return the callback that reports epochs to a run."""
     from transformers import TrainerCallback
 
     class Reporter(TrainerCallback):
@@ -96,7 +96,7 @@ def _callback(run: TrainingRun, *, tells: bool) -> Any:
                 raise Diverged(state.global_step)
 
         def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-            if not (tells and float(state.epoch).is_integer()):
+            if not (reports and float(state.epoch).is_integer()):
                 return
             losses = [each["loss"] for each in state.log_history if "loss" in each]
             training = {"loss": losses[-1]} if losses else {}
@@ -106,13 +106,13 @@ def _callback(run: TrainingRun, *, tells: bool) -> Any:
 
 
 class LightningStudy(OutsideStudy):
-    """A study made of a Lightning module, its data, and a `Trainer` that arguments are given to.
+    """A study made of a Lightning module, its data, and a `Trainer` with given arguments.
 
-    The arguments log into a CSV file and save after every epoch in the run's folder, which the
-    training goes on from. Measures are what the module logs (`self.log`), as they are after the
-    last epoch; where the arm has a setting `epochs`, they are curves too. `tags` has the names that
-    are logged, by the arm's metrics, where they differ. `callbacks` are added to those of the
-    arguments. The module, and loaders that shuffle, draw from the run's seed.
+    After every epoch the arguments log into a CSV file and save, in the run's folder, from which an
+    interrupted training resumes. Measures are the values that the module logs (`self.log`), after
+    the last epoch; if the arm has a setting `epochs`, they are also curves. `tags` maps metrics to
+    logged names, where these differ. `callbacks` are added to those of the arguments. The module,
+    and loaders that shuffle, draw from the run's seed.
 
     >>> STUDY = LightningStudy(
     ...     trainer=lambda arm, own: Trainer(**own, max_epochs=arm.epochs),
@@ -142,7 +142,7 @@ class LightningStudy(OutsideStudy):
             given = {"train_dataloaders": data[0], "val_dataloaders": data[1]}
         names = {tag: metric for metric, tag in self.tags.items()}
         reporter = _lightning_callback(
-            library, run, seed, names=names, tells=arm.epochs_reported > 0
+            library, run, seed, names=names, reports=arm.epochs_reported > 0
         )
         own = _lightning_arguments(library, run.folder, [reporter, *self.callbacks(arm)])
         trainer = self.trainer(arm, own)
@@ -153,7 +153,7 @@ class LightningStudy(OutsideStudy):
 
 
 def _library() -> Any:
-    """Return the package that Lightning goes by here."""
+    """Return Lightning's package, by its new name or its old one."""
     try:
         return import_module("lightning.pytorch")
     except ImportError:
@@ -161,7 +161,7 @@ def _library() -> Any:
 
 
 def _lightning_arguments(library: Any, folder: Path, callbacks: list[Any]) -> dict[str, Any]:
-    """Return what a run needs of a `Trainer`."""
+    """Return the arguments of `Trainer` that a run needs."""
     saved = library.callbacks.ModelCheckpoint(
         dirpath=folder / CHECKPOINTS, save_last=True, save_on_train_epoch_end=True
     )
@@ -176,12 +176,12 @@ def _lightning_arguments(library: Any, folder: Path, callbacks: list[Any]) -> di
 
 
 def _lightning_callback(
-    library: Any, run: TrainingRun, seed: int, *, names: Mapping[str, str], tells: bool
+    library: Any, run: TrainingRun, seed: int, *, names: Mapping[str, str], reports: bool
 ) -> Any:
-    """Return the callback that tells a run of its epochs, and seeds each of them.
+    """Return the callback that reports epochs to a run, and seeds each epoch.
 
-    A checkpoint of Lightning does not hold the state of the generators: an epoch draws from the
-    run's seed and its own number, whether the training has just begun, or goes on.
+    Lightning's checkpoints do not have the state of the generators. So the run's seed and the
+    number of an epoch decide its draws, also after an interruption.
     """
 
     def seeded(epoch: int) -> None:
@@ -203,7 +203,7 @@ def _lightning_callback(
             run.log(f"epoch {self.ended}: {self.measures}")
             if not all(map(math.isfinite, self.measures.values())):
                 raise Diverged(trainer.global_step)
-            if tells:
+            if reports:
                 run.epoch(self.ended, **self.measures)
             seeded(self.ended)
 
@@ -212,6 +212,6 @@ def _lightning_callback(
 
         def load_state_dict(self, state_dict: dict[str, Any]) -> None:
             self.measures, self.ended = state_dict["measures"], state_dict["ended"]
-            seeded(self.ended)  # the first batches are drawn before any hook of the training
+            seeded(self.ended)  # the first batches are drawn before any hook of training
 
     return Reporter()

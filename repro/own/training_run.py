@@ -1,7 +1,7 @@
-"""The interface of repro and a user's training: the run, its files, and what was measured.
+"""The interface between repro and a user's training: the run, its files, and its measures.
 
-What a run is told of each epoch is written at once. So a training that is interrupted, and goes on
-from what it kept in its folder, has its whole curve in the end.
+Reported epochs are written at once. So a training that resumes from the files in its folder has its
+whole curve at the end.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ if TYPE_CHECKING:
     from repro.core.study import Measures
 
 FILES, EPOCHS = "files", "epochs.json"
-"""The names in a run's folder of the one for the user's files, and of what was told."""
+"""The names in a run's folder of the folder for the user's files, and of reported epochs."""
 
 
 class Files:
-    """The files of runs in training, and the devices that these hold.
+    """The files of runs in training, and the devices that the runs hold.
 
-    These ones last as long as this object: a run that is interrupted begins again, and keeps no
-    checkpoint. It is `repro.core.files.RunFiles`, too, for runs that the core trains.
+    They are temporary: without checkpoints, an interrupted run starts again. For runs that the core
+    trains, this is `repro.core.files.RunFiles`.
     """
 
     devices: Mapping[str, str]
     """The accelerators: torch's names, and those in `CUDA_VISIBLE_DEVICES` of commands."""
 
     root: Path
-    """The folder that all of them lie in."""
+    """The folder of all files."""
 
     engine = ""
-    """The engine that trains at the moment: no other one can go on from its checkpoints."""
+    """The engine that trains at the moment; only this one can use its checkpoints."""
 
     def __init__(
         self, devices: Mapping[str, str] | None = None, *, weights: bytes | None = None
@@ -51,14 +51,14 @@ class Files:
         self._folders: dict[Run, Path] = {}
 
     def folder(self, run: Run) -> Path:
-        """Return the folder of an unfinished run, as an interruption left it."""
+        """Return the folder of an unfinished run; an interruption leaves it unchanged."""
         if run not in self._folders:
             self._folders[run] = self.root / str(len(self._folders))
             self._folders[run].mkdir()
         return self._folders[run]
 
     def show(self, progress: Progress) -> None:
-        """Show how far a run is, now and not when its function returns."""
+        """Show the progress of a run, before its function returns."""
 
     def wants_checkpoint(self) -> bool:
         return False
@@ -73,7 +73,7 @@ class Files:
         """Keep nothing."""
 
     def load_weights(self, run: Run) -> bytes:
-        assert self._starts_from is not None, "it was given no parameters to start from"
+        assert self._starts_from is not None, "these files have no parameters to start from"
         return self._starts_from
 
 
@@ -99,28 +99,28 @@ class TrainingRun:
 
     @property
     def threads(self) -> int:
-        """The number of threads that it is to use, as its arm says; torch and OpenMP know it."""
+        """The number of threads to use, from its arm; torch and OpenMP are told."""
         return int(getattr(self._arm, "threads", 1))
 
     @property
     def devices(self) -> list[str]:
-        """The devices that it holds, as torch names them; on a CPU as many times `cpu` as it asks.
+        """The names of its devices in torch; on a CPU `cpu`, repeated for the number of devices.
 
-        Commands that it starts see them as the only ones, counted from 0.
+        Commands that it starts see only these devices, counted from 0.
         """
         return list(self._files.devices) or ["cpu"] * int(getattr(self._arm, "devices", 1))
 
     @property
     def visible(self) -> str | None:
-        """The `CUDA_VISIBLE_DEVICES` of commands that it starts; None where there is no CUDA."""
+        """The `CUDA_VISIBLE_DEVICES` of commands that it starts; None without CUDA."""
         names = [name for kind, name in self._files.devices.items() if kind.startswith("cuda")]
         return ",".join(names) or None
 
     @property
     def folder(self) -> Path:
-        """A folder of its own, which an interruption leaves as it is; removed when the run is done.
+        """The run's own folder, which an interruption leaves unchanged; removed after the run.
 
-        A training that finds what it kept here goes on from it.
+        A training resumes from its files here.
         """
         folder = self._root / FILES
         folder.mkdir(exist_ok=True)
@@ -129,10 +129,10 @@ class TrainingRun:
         return folder
 
     def epoch(self, number: int | None = None, /, **measures: float | Sequence[float]) -> None:
-        """Tell what was measured after an epoch: for curves, the progress, and the time left.
+        """Report the measures after an epoch, for curves, progress and the remaining time.
 
-        Without a number, epochs count from 1. One that goes on from its folder gives the number,
-        and keeps what it had told of the epochs before.
+        Without a number, epochs count from 1. A training that resumes from its folder gives the
+        number; earlier epochs are kept.
 
         >>> run.epoch(loss=0.3, accuracy=0.9)
         >>> run.epoch(7, loss=0.2, accuracy=0.91)
@@ -143,21 +143,21 @@ class TrainingRun:
             kind = type(self._arm).__name__
             has = f"{epochs} by its setting `epochs`" if epochs else "no setting `epochs`"
             raise ValueError(
-                f"run.epoch was told of epoch {len(known) + 1}, and {kind} has {has}; give {kind} a"
-                " setting `epochs: int` that says how many epochs it tells of."
+                f"run.epoch reports epoch {len(known) + 1}, and {kind} has {has}; give {kind} a"
+                " setting `epochs: int`, the number of epochs that it reports."
             )
-        kept = {n: number_or_list(n, x, said="run.epoch was told") for n, x in measures.items()}
+        kept = {n: number_or_list(n, x, said="run.epoch got") for n, x in measures.items()}
         if known and known[0].keys() != kept.keys():
             raise ValueError(
-                f"run.epoch was told {sorted(kept)} in epoch {len(known) + 1}, and"
-                f" {sorted(known[0])} before; tell the same after every epoch."
+                f"run.epoch got {sorted(kept)} in epoch {len(known) + 1}, and"
+                f" {sorted(known[0])} before; report the same measures after every epoch."
             )
         self._known = [*known, kept]
         write_beside(self._root / EPOCHS, json.dumps(self._known))
         self._files.show(Progress(1, len(self._known), epochs))
 
     def log(self, text: str) -> None:
-        """Keep a line, as what is printed: it is shown where the run fails.
+        """Print a line; printed lines are shown if the run fails.
 
         >>> run.log(f"warm-up ends at step {step}")
         """
@@ -172,26 +172,26 @@ class TrainingRun:
         return {name: [each[name] for each in known] for name in (known[0] if known else ())}
 
     def _before(self, number: int | None) -> list[dict[str, Any]]:
-        """Return what was told of the epochs before this one."""
+        """Return the reported measures of the epochs before this one."""
         if number is None and self._known is None and self._may_resume and self._was_left:
             raise ValueError(
-                f"run.epoch was told of {len(self._was_left)} epochs before an interruption, and"
-                " not which one this is; a training that goes on from run.folder gives its number,"
-                " counted from 1: run.epoch(number, accuracy=…)."
+                f"run.epoch reported {len(self._was_left)} epochs before an interruption, and got"
+                " no number now; a training that resumes from run.folder gives the number of the"
+                " epoch, counted from 1: run.epoch(number, accuracy=…)."
             )
         known = self._known
         if known is None:
             known = self._was_left if number is not None else []
-        place = len(known) if number is None else number - 1
-        if not 0 <= place <= len(known):
+        index = len(known) if number is None else number - 1
+        if not 0 <= index <= len(known):
             raise ValueError(
-                f"run.epoch was told of epoch {number} after epoch {len(known)}; epochs count from"
-                " 1, and each is told."
+                f"run.epoch got epoch {number} after epoch {len(known)}; report each epoch, counted"
+                " from 1."
             )
-        return known[:place]
+        return known[:index]
 
     def _read(self) -> list[dict[str, Any]]:
-        """Return what was told before an interruption; nothing where it cannot be read."""
+        """Return the epochs reported before an interruption; none if they cannot be read."""
         with suppress(OSError, ValueError, TypeError, AttributeError):
             known = json.loads((self._root / EPOCHS).read_text())
             return [dict(each.items()) for each in known]
@@ -199,7 +199,7 @@ class TrainingRun:
 
 
 def checked(arm: Arm, measured: Any, *, by: str) -> Measures:
-    """Return these measures as plain numbers; raise for missing ones and for what is not finite.
+    """Return measures as plain numbers; raise if one is missing or not finite.
 
     >>> checked(SPIRAL, {"accuracy": torch.tensor(0.5)}, by="measure(module, arm)")
     {'accuracy': 0.5}
@@ -214,7 +214,7 @@ def checked(arm: Arm, measured: Any, *, by: str) -> Measures:
     if missing:
         raise ValueError(
             f"{by} returned {sorted(measured)}, but {kind}.metrics also declares {missing}; return"
-            " each declared metric, or declare what is returned."
+            " each declared metric, or declare the returned ones."
         )
     numbers: Measures = {}
     for name, value in measured.items():
@@ -230,7 +230,7 @@ def checked(arm: Arm, measured: Any, *, by: str) -> Measures:
 
 
 def number_or_list(name: str, value: Any, *, said: str) -> float | list[float]:
-    """Return a measure as a plain number, or as a list of such; raise for what is neither.
+    """Return a measure as a plain number, or as a list of plain numbers; else raise.
 
     >>> number_or_list("gains", [1, 2.5], said="train(arm, seed) returned")
     [1.0, 2.5]

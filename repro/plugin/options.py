@@ -233,7 +233,7 @@ def evidence_of(config: pytest.Config) -> EvidenceResults | None:
     named = option(config, "evidence")
     if named and EVIDENCE not in config.stash:
         paths = map(Path, map(os.path.expanduser, named))
-        config.stash[EVIDENCE] = EvidenceResults.read(paths)
+        config.stash[EVIDENCE] = EvidenceResults.read(paths, project=project_folder(config))
     evidence: EvidenceResults | None = config.stash.get(EVIDENCE, None)
     return evidence
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Any, Self
 
 import pytest
@@ -41,6 +42,7 @@ from repro.plugin.gate import Gate
 from repro.plugin.options import (
     evidence_of,
     option,
+    project_folder,
     project_of,
     store_folder,
 )
@@ -48,7 +50,13 @@ from repro.plugin.plot import Plot
 from repro.plugin.time_limits import TimeLimits
 from repro.plugin.trials import Trials
 from repro.plugin.verdict import LEFT_OUT, SAID_IN_FULL, Gathered
-from repro.plugin.workers import end_session, is_debugged, is_worker, trainers_of
+from repro.plugin.workers import (
+    end_session,
+    is_debugged,
+    is_worker,
+    trainers_of,
+    trains_here,
+)
 from repro.recorded.results import WithRecorded
 from repro.report.plan_text import plan_line
 from repro.runs.plan import Plan
@@ -106,6 +114,11 @@ class ClaimSession:
         """The options of the session."""
         return self.session.config
 
+    @property
+    def project(self) -> Path:
+        """The folder of the project."""
+        return project_folder(self.config)
+
     # The claims, and the results that they read
 
     @cached_property
@@ -159,19 +172,22 @@ class ClaimSession:
             return evidence, None
         store = Store(store_folder(config), report=self.reports.append)
         pool = self._pool(store)
-        results = Results(store, device=pool.device)
         engine, project = option(config, "engine"), project_of(config)
+        results = Results(store, device=pool.device, project=self.project)
         return results, Training(store, pool, results, engine=engine, project=project)
 
     def _pool(self, store: Store) -> Pool[Any]:
         """Return the pool that the options name; raises ValueError."""
-        config, trainers = self.config, trainers_of(self.config)
+        config = self.config
         name = option(config, "executor") if self.trained else "local"
         device = option(config, "device") if self.trained else "cpu"  # a search imports torch
-        if name == "local" and trainers == 0:
-            return InProcessPool(store, device=device, shows=is_debugged(config))
+        if name == "local" and trains_here(config):
+            return InProcessPool(
+                store, device=device, project=self.project, shows=is_debugged(config)
+            )
         if name == "local":
-            return ProcessPool(store, device=device, trainers=trainers or cores())
+            trainers = trainers_of(config) or cores()
+            return ProcessPool(store, device=device, trainers=trainers, project=self.project)
         address, project = require_executor(name), project_of(config)
         if name == "slurm":
             from repro.backends.slurm import SlurmPool
@@ -294,9 +310,13 @@ class ClaimSession:
             return
         self._has_announced = True
         display, status = display_of(self.config), self.training.status(self.plan)
-        lines = [*self.unplanned_lines(), plan_line(status)]
-        if trainers_of(self.config) == 0:
-            lines.append("training is serial: -n 0, -s or a debugger keeps it in this process")
+        again = self.training.results.why_again()
+        lines = [*self.unplanned_lines(), *again, plan_line(status)]
+        if trains_here(self.config):
+            lines.append(
+                "runs are trained in this process, one after the other, and are judged and not"
+                " stored: leave out -s, the debugger or coverage to store them"
+            )
         for line in lines:
             display.say(line)
         self.training.show = lambda status: display.show(

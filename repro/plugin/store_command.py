@@ -6,13 +6,17 @@ import argparse
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from repro.code.trace import Today
 from repro.plugin.reading import collected, named_store
-from repro.runs.identity import code_of
+from repro.runs.identity import name_of_type
 from repro.store import Store, StoreError
-from repro.store.upkeep import CODE_LETTERS, DAY, KINDS, Item, items, remove_old
+from repro.store.upkeep import DAY, KINDS, Item, items, remove_old
 from repro.text import counted
+
+if TYPE_CHECKING:
+    from repro.plugin.session import ClaimSession
 
 
 def add_to(commands: Any) -> None:
@@ -70,15 +74,14 @@ def prune(chosen: argparse.Namespace) -> int:
     store, days = Store(root), chosen.older_than or 0.0
     kinds = [kind for kind in ("damaged", "checkpoints") if getattr(chosen, kind)] or ["runs"]
     kinds += ["folders"] if chosen.checkpoints else []
-    codes = _codes_of_today(chosen, root) if is_by_code else {}
+    session = collected(chosen, store=root) if is_by_code else None
+    today = Today(session.project if session is not None else Path.cwd())
+    classes = _classes_of(session) if session is not None else set()
 
     def is_meant(item: Item) -> bool:
-        if not is_by_code:
-            return True
-        arm, _, code = item.origin.partition(", code ")
-        return arm in codes and code not in codes[arm]
+        return not is_by_code or _is_former(item, store, today, classes)
 
-    former = f"of former code, of {counted(len(codes), 'arm')}"
+    former = f"of former code, of {counted(len(classes), 'arm')}"
     what = former if is_by_code else f"older than {days:g} days"
     for kind in kinds:
         removed, in_use = remove_old(store, kind, days=days, which=is_meant)
@@ -87,15 +90,25 @@ def prune(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def _codes_of_today(chosen: argparse.Namespace, root: Path) -> dict[str, set[str]]:
-    """Return the digests of today's code of claims' arms, by the names of their classes."""
-    session = collected(chosen, store=root)
+def _classes_of(session: ClaimSession) -> set[str]:
+    """Return the names of the classes of claims' arms."""
     arms = [arm for item in session.trained for arm in session.read_ahead(item).arms]
     arms += [arm.starts_from.arm for arm in arms if arm.starts_from is not None]
-    codes: dict[str, set[str]] = {}
-    for arm in dict.fromkeys(arms):
-        codes.setdefault(type(arm).__name__, set()).add(code_of(arm)[:CODE_LETTERS])
-    return codes
+    return {name_of_type(type(arm)) for arm in arms}
+
+
+def _is_former(item: Item, store: Store, today: Today, classes: set[str]) -> bool:
+    """Return whether a result is of one of these arms, and of other code than today's."""
+    try:
+        head = item.head
+        identity, digest = head["identity"], head.get("trace", "")
+        if "class" not in identity:  # of an earlier version
+            return identity["arm"]["arm"] in {name.rpartition(".")[2] for name in classes}
+        trace = store.trace(digest)
+    except (OSError, ValueError, TypeError, KeyError):
+        return False
+    is_of_claims = identity["class"] in classes
+    return is_of_claims and (not trace or bool(today.changes(trace, digest=digest)))
 
 
 def _is_store(root: Path) -> bool:

@@ -349,6 +349,7 @@ def describe_plan(session: ClaimSession) -> str:
             all_rows=session.config.get_verbosity() > 0,
         ),
         *([f"{claims} of these at looks that the claim declares itself"] if own else []),
+        *session.training.results.why_again(),
         *recorded_lines([session.known.files]),
         *session.unplanned_lines(),
         *(shown(f"{name} cannot be judged: {why}") for name, why in cannot.items()),

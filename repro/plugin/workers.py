@@ -16,6 +16,7 @@ import ast
 import fnmatch
 import json
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
@@ -117,20 +118,31 @@ def is_worker(config: pytest.Config) -> bool:
 
 
 def trainers_of(config: pytest.Config) -> int | None:
-    """Return the number of trainers: that of `-n`, else None for one trainer per core.
+    """Return the number of trainers that `-n` names; None for one per core.
 
-    With `-n 0`, `-s` or a debugger it is 0: this process trains one batch after the other. A worker
-    of xdist has one.
+    With `-n 0` there is one, as in a worker of xdist.
     """
-    if is_debugged(config) or config.getoption("numprocesses", None) == 0:
-        return 0
-    return 1 if is_worker(config) else config.stash.get(TRAINERS, None)
+    if is_worker(config) or config.getoption("numprocesses", None) == 0:
+        return 1
+    return config.stash.get(TRAINERS, None)
+
+
+def trains_here(config: pytest.Config) -> bool:
+    """Return whether this process trains: with -s or a debugger, or with -n 0 under coverage."""
+    return is_debugged(config) or (config.getoption("numprocesses", None) == 0 and _is_traced())
 
 
 def is_debugged(config: pytest.Config) -> bool:
     """Return whether the user wants to see the output of training, or to debug it: -s, --pdb."""
     given = config.getoption
     return bool(given("usepdb") or given("trace") or given("capture") == "no")
+
+
+def _is_traced() -> bool:
+    """Return whether a debugger or coverage follows this process."""
+    found: Any = getattr(sys, "monitoring", None)  # from Python 3.12 on
+    tools = (found.DEBUGGER_ID, found.COVERAGE_ID) if found else ()
+    return sys.gettrace() is not None or any(found.get_tool(tool) for tool in tools)
 
 
 def keeps_order(config: pytest.Config) -> bool:

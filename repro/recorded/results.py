@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 from repro.arm import Arm, Needs, Run
-from repro.code import Modules, Root, digest, reached
-from repro.recorded.rows import Read
 from repro.recorded.runs import Number, RecordedRun
 from repro.recorded.source import RecordedArm
 from repro.runs.identity import name_of
@@ -110,7 +107,7 @@ def _result(arm: RecordedArm, seed: int, run: RecordedRun) -> Result:
     }
     history = {name: list(curve.values()) for name, curve in run.curves.items()}
     values = {"measures": measures, "history": history, "steps": 0}
-    identity = {"arm": arm.settings(), "code": _reader_of(source.read), "row": values, "seed": seed}
+    identity = {"arm": arm.settings(), "row": values, "seed": seed}
     file = run.first.file
     made = {"recorded": run.first.place, "file": file.name, "sha256": file.sha256}
     curves = {name: sorted(curve) for name, curve in run.curves.items()}
@@ -122,13 +119,3 @@ def _counted(value: Number, instead: float | None) -> Number:
     if isinstance(value, list):
         return [instead if each is None else each for each in value]
     return instead if value is None else value
-
-
-@cache
-def _reader_of(read: Read | None) -> str:
-    """Return a digest of the code that reads a source, with the user's reader if there is one."""
-    roots = [Root("repro.recorded.rows", "rows_of"), Root("repro.recorded.runs", "runs_of")]
-    if read is not None and hasattr(read, "__qualname__"):
-        roots.append(Root(read.__module__, read.__qualname__))
-    packages = frozenset(root.module.partition(".")[0] for root in roots)
-    return digest(reached(sorted(roots, key=str), Modules(packages)))

@@ -122,7 +122,7 @@ class ArmData:
     settings: dict[str, Any]
     """All settings except the seed."""
     seeds: list[int]
-    keys: list[Annotated[str, {"pattern": "^[0-9a-f]{64}$"}]]
+    keys: list[Annotated[str, {"pattern": "^[0-9a-f]{64}(/[0-9a-f]{16})?$"}]]
     """The key in the store of the run of each seed."""
 
     @property

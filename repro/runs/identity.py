@@ -1,42 +1,25 @@
-"""The identity of a run: all that its result depends on; its hash is the key in the store.
+"""The identity of a run: what is known of it before it is trained; its hash is its address.
 
-It has the settings that are not at their defaults, the seed, the data's content, the definitions
-that training and measuring reach, the kind of device and torch's version. It is computed quickly,
-without importing torch. The processor and the engine only round differently, so they are
-provenance.
+It has the settings that are not at their defaults, the seed, the data's content, the kind of device
+and torch's version. What else made a result (the code, files, variables) is in its trace. It is
+computed quickly, without importing torch. The processor and the engine only round differently, so
+they are provenance.
 """
 
 from __future__ import annotations
 
-import ast
 import dataclasses
-import sys
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib import metadata
-from types import FunctionType
 from typing import Any
 
 from repro.arm import Arm, Run
-from repro.code import Definition, Modules, Root, digest, libraries, reached
 from repro.core.device import require_torch, torch_version
-from repro.own.arm import OutsideArm, OwnArm
+from repro.own.arm import OutsideArm
 from repro.store import run_key
+from repro.store.key import plain
 
 Identity = dict[str, Any]
-
-_REPRO = "repro."
-
-CORE = Root("repro.core.train", "train")
-"""The function that trains every study, whether or not the study imports it."""
-
-_DECORATED = ("__init_subclass__", "__class_getitem__", "__new__")
-"""Functions that Python itself turns into static or class methods."""
-
-_PLAIN = (bool, int, float, complex, str, bytes, tuple, type(None))
-
-_ABSENT = object()
 
 
 def identity(run: Run, *, device: str, starts_from: str | None = None) -> Identity:
@@ -57,7 +40,42 @@ def identity(run: Run, *, device: str, starts_from: str | None = None) -> Identi
 
 @cache
 def _of_arm(arm: Arm) -> Identity:
-    return {"arm": arm.given(), "data": arm.content(), "code": code_of(arm)}
+    return {"arm": arm.given(), "class": name_of_type(type(arm)), "data": arm.content()}
+
+
+def name_of_type(kind: type) -> str:
+    """Return the full name of a class.
+
+    >>> name_of_type(Recipe)
+    'repro.recipe.Recipe'
+    """
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+@cache
+def settings_of(arm: Arm) -> dict[str, Any]:
+    """Return all settings of an arm, as they stand beside its results."""
+    found: dict[str, Any] = plain(arm.settings(), "settings")
+    return found
+
+
+def other_settings(then: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """Return in which setting a stored result differs from an arm of today; empty if in none.
+
+    A setting that the result does not have came later, and had today's default.
+
+    >>> other_settings({"shift": 4}, {"shift": 2})
+    'shift 4; the arm says 2'
+    """
+    for name, value in then.items():
+        if name not in now:
+            return f"{name} {value!r}, which the arm does not have"
+        if isinstance(value, dict) and isinstance(now[name], dict):
+            if found := other_settings(value, now[name]):
+                return f"{name}.{found}"
+        elif repr(value) != repr(now[name]):
+            return f"{name} {value!r}; the arm says {now[name]!r}"
+    return ""
 
 
 def engine_of(arm: Arm, *, device: str = "cpu") -> str:
@@ -68,37 +86,21 @@ def engine_of(arm: Arm, *, device: str = "cpu") -> str:
     return "stacked" if arm.stacks_on(device) else "loop"
 
 
-def code_of(arm: Arm) -> str:
-    """Return a digest of the definitions that the training of an arm reaches.
+def arms_of(arm: Arm) -> list[str]:
+    """Return the names of the classes whose fields are settings: all arms, and parts of this one.
 
-    >>> code_of(D256_L4)[:4]
-    """
-    return _code(frozenset(types_of(arm)))
-
-
-def definitions_of(arm: Arm) -> dict[str, str]:
-    """Return the definitions that the training of an arm reaches, each with a hash of its text.
-
-    >>> "repro.core.train.train" in definitions_of(D256_L4)
+    >>> "repro.recipe.Recipe" in arms_of(D256_L4)
     True
     """
-    return {name: x.digest for name, x in _definitions(frozenset(types_of(arm))).items()}
+    kinds: set[type] = {*_below(Arm), *types_of(arm)}
+    return sorted({name_of_type(kind) for kind in kinds})
 
 
-def packages_of(arm: Arm) -> dict[str, str]:
-    """Return the versions of the libraries that a user's own study imports, by their names.
-
-    They are no part of a run's key, or a patch release of a library would train everything again.
-    They are recorded beside the result, and a remark names a version that has changed.
-
-    >>> packages_of(Digits())
-    {'scikit-learn': '1.5.1'}
-    """
-    if not isinstance(arm, OwnArm):
-        return {}
-    imported = _libraries(frozenset(types_of(arm)))
-    named = sorted({name for top in imported for name in _distributions().get(top, ())})
-    return {name: metadata.version(name) for name in named}
+def _below(kind: type) -> Iterator[type]:
+    yield kind
+    found: list[type] = kind.__subclasses__()
+    for each in found:
+        yield from _below(each)
 
 
 def types_of(settings: object) -> Iterator[type]:
@@ -113,49 +115,6 @@ def types_of(settings: object) -> Iterator[type]:
             yield from types_of(getattr(settings, field.name))
 
 
-@cache
-def _code(types: frozenset[type]) -> str:
-    """Return a digest of the definitions that arms of these types reach.
-
-    It is computed once in a process, since loaded code does not change.
-    """
-    return digest(_definitions(types))
-
-
-@cache
-def _definitions(types: frozenset[type]) -> dict[str, Definition]:
-    return reached(roots(types), _modules(_packages(types)))
-
-
-@cache
-def _libraries(types: frozenset[type]) -> frozenset[str]:
-    own = [root for root in roots(types) if not root.module.startswith(_REPRO)]
-    return frozenset(libraries(own, _modules(_packages(types)), besides=_REPRO))
-
-
-@cache
-def _distributions() -> dict[str, list[str]]:
-    return dict(metadata.packages_distributions())
-
-
-def roots(types: frozenset[type]) -> list[Root]:
-    """Return the names where the search for reached code begins, for arms of these types."""
-    settings = [Root(each.__module__, each.__qualname__) for each in types]
-    arms = [each for each in types if issubclass(each, Arm)]
-    studies = [Root(arm.study, "STUDY") for arm in arms]
-    further = [Root(module) for arm in arms for module in arm.code]
-    return [*settings, *studies, *further, CORE]
-
-
-def _packages(types: frozenset[type]) -> frozenset[str]:
-    return frozenset(root.module.partition(".")[0] for root in roots(types))
-
-
-@cache
-def _modules(packages: frozenset[str]) -> Modules:
-    return Modules(packages)
-
-
 def name_of(run: Run) -> str:
     """Return the name of a run.
 
@@ -163,67 +122,3 @@ def name_of(run: Run) -> str:
     'd256 L4 BP k=4, seed 42'
     """
     return f"{run.arm.label}, seed {run.seed}"
-
-
-def patched(arm: Arm) -> str:
-    """Name a function or constant that this process has changed; empty if there is none.
-
-    The key is made from the files. Trainer processes import the files, so they never see a change
-    by a test, a `conftest.py` or a debugger in this process.
-
-    >>> patched(D256_L4)
-    ''
-    """
-    for module, name, stated in _stated(frozenset(types_of(arm))):
-        here = _value(module, name)
-        is_changed = (
-            not (isinstance(here, FunctionType) and here.__qualname__ == name)
-            if stated is FunctionType
-            else repr(here) != repr(stated)
-        )
-        if is_changed and here is not _ABSENT:
-            said = "another function" if stated is FunctionType else repr(here)
-            return (
-                f"{module}.{name} is {said} here, and training reads it from its file: it does not"
-                " see what a test or a conftest.py changes. Make it a setting of the arm."
-            )
-    return ""
-
-
-@cache
-def _stated(types: frozenset[type]) -> list[tuple[str, str, Any]]:
-    """Return the constants and functions that arms of these types reach, as written in their files.
-
-    A function is represented by its type. Decorated functions and mutable values are left out,
-    since they may rightly differ from their statement.
-    """
-    return list(_statements(types))
-
-
-def _statements(types: frozenset[type]) -> Iterator[tuple[str, str, Any]]:
-    for full, definition in _definitions(types).items():
-        name = definition.name
-        module = full.removesuffix(f".{name}")
-        statement = definition.statements[0] if len(definition.statements) == 1 else None
-        is_plain = isinstance(statement, ast.FunctionDef) and not statement.decorator_list
-        if is_plain and not name.endswith(_DECORATED):
-            yield module, name, FunctionType
-        elif isinstance(statement, ast.Assign | ast.AnnAssign) and _binds_one_name(statement):
-            with suppress(ValueError):  # no literal
-                value = ast.literal_eval(statement.value)  # type: ignore[arg-type]
-                if isinstance(value, _PLAIN):
-                    yield module, name, value
-
-
-def _binds_one_name(statement: ast.Assign | ast.AnnAssign) -> bool:
-    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-    return statement.value is not None and all(isinstance(x, ast.Name) for x in targets)
-
-
-def _value(module: str, name: str) -> Any:
-    """Return the value of a name in this process; `_ABSENT` without one."""
-    owner: Any = sys.modules.get(module)
-    *outer, last = name.split(".")
-    for part in outer:
-        owner = getattr(owner, part, None)
-    return vars(owner).get(last, _ABSENT) if hasattr(owner, "__dict__") else _ABSENT

@@ -19,7 +19,7 @@ from typing import Any, Generic, TypeVar
 from repro.arm import Arm, Run
 from repro.core.progress import Progress
 from repro.runs.identity import Identity, name_of
-from repro.store import run_key
+from repro.store import Result, run_key
 
 
 class TrainingStopped(Exception):
@@ -37,6 +37,8 @@ class Batch:
     """The commit of the project, for the provenance of each result."""
     seconds: float = math.inf
     """The expected time of its training; infinite where nobody knows."""
+    start: str = ""
+    """The digest of the result that the runs start from."""
 
     @property
     def arm(self) -> Arm:
@@ -45,7 +47,7 @@ class Batch:
 
     @cached_property
     def keys(self) -> dict[Run, str]:
-        """The key of each run in the store."""
+        """The address of each run in the store."""
         return {run: run_key(identity) for run, identity in self.runs.items()}
 
     def part(self, runs: Iterable[Run]) -> Batch:
@@ -65,13 +67,24 @@ class Trained:
     provenance: dict[str, Any]
     weights: bytes | None = None
     """The final parameters, if its arm keeps them."""
+    trace: dict[str, Any] = field(default_factory=dict)
+    """All that made it."""
 
 
 @dataclass(frozen=True)
 class Stored:
-    """The result of a run is in the store."""
+    """The result of a run is in the store, with this key."""
 
     run: Run
+    key: str
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The result of a run that is not stored, since what made it was not recorded."""
+
+    run: Run
+    result: Result
 
 
 @dataclass(frozen=True)
@@ -101,7 +114,7 @@ class Ended:
     batch: int
 
 
-Event = Stored | Failed | Advanced | Ended
+Event = Stored | Kept | Failed | Advanced | Ended
 
 
 @dataclass(eq=False)
@@ -131,7 +144,7 @@ class Pool(ABC, Generic[J]):
         self.device = device
         """The kind of device: `cpu`, `cuda` or `mps`."""
         self._trainers = trainers
-        self._jobs: list[J] = []
+        self._jobs: dict[J, None] = {}
         self._events: deque[Event] = deque()
         """The events that are not yielded yet."""
 
@@ -178,11 +191,12 @@ class Pool(ABC, Generic[J]):
 
     def _over(self, job: J, why: str = "", details: str = "") -> Iterator[Event]:
         """End a job: try its remaining runs again, or fail them."""
-        self._jobs.remove(job)
+        del self._jobs[job]
         for run in job.left:
             if job.is_last_try:
                 yield Failed(run, f"{name_of(run)}, {why}", details)
             else:
                 self.submit(job.batch.part([run]), is_last_try=True)
-        if all(other.batch.number != job.batch.number for other in self._jobs):
+        is_part = job.is_last_try or bool(job.left)
+        if not (is_part and any(x.batch.number == job.batch.number for x in self._jobs)):
             yield Ended(job.batch.number)

@@ -14,8 +14,8 @@ from typing import Any
 from repro.core.device import has_torch, machine
 
 
-def provenance(device: str, seconds: float, company: int) -> dict[str, Any]:
-    """Return where and when a run was trained; `company` runs together took these seconds.
+def provenance(device: str, seconds: float, width: int) -> dict[str, Any]:
+    """Return where and when a run was trained; `width` runs together took these seconds.
 
     >>> provenance("cpu", 1.5, 8)["trained_with"]
     7
@@ -25,7 +25,7 @@ def provenance(device: str, seconds: float, company: int) -> dict[str, Any]:
         "machine": machine(device),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         "seconds": round(seconds, 3),
-        "trained_with": company - 1,
+        "trained_with": width - 1,
     }
 
 

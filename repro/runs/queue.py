@@ -9,8 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from bisect import insort
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import cache
@@ -101,14 +100,12 @@ class Queue:
         self._held: dict[int, ExitStack] = {}
         self._may_hold = most_locks()
         self._numbers, self._order = itertools.count(1), itertools.count()
-        self._claims: list[tuple[float, int, list[Run]]] = []
-        """A heap of the missing runs of each claim, by their cost; the first run comes last."""
-        self._parts: dict[str | Run, list[tuple[float, int, int, Run]]] = {}
-        """The runs that wait, in parts that are trained together; the first run comes last."""
+        self._claims: list[tuple[float, int, deque[Run]]] = []
+        """A heap of the missing runs of each claim, by their cost."""
+        self._parts: dict[str | Run, list[tuple[float, int, Run]]] = {}
+        """The runs that wait, in parts that are trained together: heaps, by their effort."""
         self._waiting: dict[Run, str | Run] = {}
         """The part of each run that waits."""
-        self._trainings: dict[Run, int] = {}
-        """The trainings in the order in which they were asked for."""
         self._behind: dict[Run, dict[Run, None]] = {}
         """The runs that cannot start yet, by the run that they start from."""
         self.untimed: set[tuple[str, str]] = set()
@@ -137,7 +134,7 @@ class Queue:
             self._put_first(runs)
         starts = dict.fromkeys([*(_start_of(run.arm) for run in runs), *runs])
         urgent = [run for run in starts if run in self._behind and run in self._waiting]
-        heappush(self._claims, (-1.0, next(self._order), urgent[::-1]))
+        heappush(self._claims, (-1.0, next(self._order), deque(urgent)))
 
     def ended(self, run: Run) -> None:
         """Add the runs that start from this one, which is stored or has failed."""
@@ -197,27 +194,25 @@ class Queue:
         for run in runs:
             is_known = run in self._waiting or run in self.in_training or run in self.elsewhere
             if not is_known and self._can_start(run):
-                training = run.training
-                number = self._trainings.setdefault(training, len(self._trainings))
                 # one program, or with the `loop` engine one training: runs that differ only in
                 # their evaluation share it, and are measured apart
-                part = run.arm.program if self.engine_of(run.arm) == "stacked" else training
-                place = run.arm.effort, -number, -next(self._order), run
-                insort(self._parts.setdefault(part, []), place)
+                is_stacked = self.engine_of(run.arm) == "stacked"
+                part = run.arm.program if is_stacked else run.training
+                place = -run.arm.effort, next(self._order), run
+                heappush(self._parts.setdefault(part, []), place)
                 self._waiting[run] = part
                 kind = self.kind_of(run.arm)
                 self._work[kind] += work_of(run)
                 if not is_timed(run.arm):
                     self.untimed.add(kind)
-        heappush(self._claims, (cost, next(self._order), list(runs)[::-1]))
+        heappush(self._claims, (cost, next(self._order), deque(runs)))
 
     def _put_first(self, runs: Collection[Run]) -> None:
-        """Put runs that wait before the others of their parts."""
-        for run in reversed([run for run in runs if run in self._waiting]):
-            part = self._parts[self._waiting[run]]
-            place = next(place for place in part if place[-1] == run)
-            part.remove(place)
-            part.append((math.inf, *place[1:]))
+        """Put runs that wait before the others of their parts, where they stand a second time."""
+        for run in runs:
+            if run in self._waiting:
+                place = -math.inf, next(self._order), run
+                heappush(self._parts[self._waiting[run]], place)
 
     def _can_start(self, run: Run) -> bool:
         """Return whether a run can start now; fail it if its start has failed."""
@@ -240,10 +235,10 @@ class Queue:
         """Return the part of the cheapest claim's first waiting run; None if no run waits."""
         while self._claims:
             runs = self._claims[0][-1]
-            while runs and runs[-1] not in self._waiting:
-                runs.pop()
+            while runs and runs[0] not in self._waiting:
+                runs.popleft()
             if runs:
-                return self._waiting[runs[-1]]
+                return self._waiting[runs[0]]
             heappop(self._claims)
         return None
 
@@ -253,7 +248,7 @@ class Queue:
         It is split only while fewer parts wait than trainers are idle.
         """
         waiting = self._parts[part]
-        arm = waiting[-1][-1].arm
+        arm = waiting[0][-1].arm
         if self.engine_of(arm) == "loop":
             return len(waiting)
         idle = trainers - len(self.batches)
@@ -262,37 +257,37 @@ class Queue:
 
     def _batch(self, part: str | Run, width: int) -> Batch | None:
         """Take a batch from the front of a part; None if other sessions hold all its runs."""
-        waiting = self._parts[part]
-        engine, runs = self.engine_of(waiting[-1][-1].arm), list[Run]()
+        waiting, runs = self._parts[part], list[Run]()
+        kind = self.kind_of(waiting[0][-1].arm)
         with ExitStack() as held:
             while waiting and len(runs) < width:
-                run = self._taken(waiting)
+                _, _, run = heappop(waiting)
+                if self._waiting.pop(run, None) is None:  # it stood there a second time
+                    continue
+                self._work[kind] -= work_of(run)
                 if self._hold(run, held):
                     runs.append(run)
+            if not self._waiting:
+                self._work.clear()  # of what rounding has left
             if not waiting:
                 del self._parts[part]
             if not runs:
                 return None
             number = next(self._numbers)
             self._held[number] = held.pop_all()
+        runs.sort(key=lambda run: -run.arm.effort)  # a stack is faster in this order
         self.in_training.update(runs)
+        start = runs[0].arm.starts_from
+        found = self._results.get(start) if start is not None else None
         self.batches[number] = Batch(
             number,
             {run: self._results.identity(run) for run in runs},
-            engine,
+            kind[1],
             commit_of(self._project),
             self._seconds(runs),
+            found.content if found is not None else "",
         )
         return self.batches[number]
-
-    def _taken(self, waiting: list[tuple[float, int, int, Run]]) -> Run:
-        """Take the first run of a part out of it."""
-        run = waiting.pop()[-1]
-        del self._waiting[run]
-        self._work[self.kind_of(run.arm)] -= work_of(run)
-        if not self._waiting:
-            self._work.clear()  # of what rounding has left
-        return run
 
     def _seconds(self, runs: Sequence[Run]) -> float:
         """Return the expected time of a batch; infinite where nobody knows."""

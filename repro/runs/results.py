@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import cache
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Protocol
 
 from repro.arm import Arm, Run
+from repro.code.trace import Today, Trace
 from repro.own.arm import OwnArm
-from repro.runs.identity import Identity, identity, name_of, packages_of, patched
+from repro.runs.identity import Identity, identity, name_of, other_settings, settings_of
 from repro.store import Result, Store, run_key
+from repro.text import counted
+
+MOST_REASONS = 3
+"""The most reasons that are named for training again."""
 
 
 class TrainingFailed(Exception):
@@ -62,13 +74,19 @@ class KnownResults(Protocol):
 class Results:
     """The results in a store, and the runs that could not be trained in this session.
 
-    >>> Results(store, device="cpu").get(run).values["measures"]
+    A stored result counts while all that made it is the same today: its trace, its settings and
+    the result that it starts from. Of several that do, it is the one that was made first.
+
+    >>> Results(store, device="cpu", project=folder).get(run).values["measures"]
     """
 
-    def __init__(self, store: Store, *, device: str) -> None:
+    def __init__(self, store: Store, *, device: str, project: Path) -> None:
         self._store, self._device = store, device
+        self.today = Today(project)
         self.failures: dict[Run, TrainingFailed] = {}
         """The reasons why runs could not be trained in this session."""
+        self.stale: dict[Run, tuple[Result, list[str]]] = {}
+        """The runs that are to be trained again, each with its last result and what changed."""
         self._read: dict[Run, Result] = {}
         self._keys: dict[Run, str] = {}
         self._sound: set[Arm] = set()
@@ -89,11 +107,62 @@ class Results:
     def get(self, run: Run) -> Result | None:
         """Return the stored result of a run, without its weights; None if there is none."""
         if run not in self._read:
-            stored = self._store.measured(self.key(run))
-            if stored is None:
-                return None
-            self._read[run] = stored
-        return self._read[run]
+            for stored in self._store.all_at(self.key(run)):
+                changed = self.changed(run, stored)
+                if not changed:
+                    self.keep(run, stored)
+                    break
+                self.stale[run] = stored, changed
+        return None if self._patched(run) else self._read.get(run)
+
+    def keep(self, run: Run, result: Result) -> None:
+        """Use a result for a run; all that are used were made by one version of the code.
+
+        A run fails if it was trained by another version than the runs before it.
+        """
+        trace = self.trace(result.made.trace)
+        if edited := self.today.other_version(trace, digest=result.made.trace):
+            self.failures[run] = TrainingFailed(
+                f"{name_of(run)}, was trained after an edit of {edited}, and other runs of this"
+                " session before it; run the same command again."
+            )
+            return
+        self._read[run] = replace(result, weights=None)
+        self.stale.pop(run, None)
+
+    def trace(self, digest: str) -> Trace:
+        """Return the trace with a digest, of a result that is used."""
+        return self._store.trace(digest) or {}
+
+    def _patched(self, run: Run) -> str:
+        """Return which code of a run this process has changed, in words; empty if none."""
+        digest = self._read[run].made.trace if run in self._read else ""
+        return self.today.patched(self.trace(digest), digest=digest) if digest else ""
+
+    def changed(self, run: Run, result: Result) -> list[str]:
+        """Return in words what is not as it was when a result was made; nothing if all is."""
+        made = result.made
+        trace = self.trace(made.trace)
+        if not trace:
+            return ["what made it is not recorded"]
+        if other := other_settings(made.settings, settings_of(run.arm)):
+            return [f"it has {other}"]
+        start = run.arm.starts_from
+        if start is not None:
+            stored = self.get(start)  # its trace is part of this one
+            if stored is not None and made.start not in ("", stored.content):
+                return [f"{name_of(start)}, which it starts from, has changed"]
+        return [f"{x} has changed" for x in self.today.changes(trace, digest=made.trace)]
+
+    def why_again(self) -> list[str]:
+        """Return sentences on why stored runs are trained again, the most frequent reason first."""
+        counts = Counter(changed[0] for _, changed in self.stale.values())
+        lines = [
+            f"{counted(count, 'stored run')} {'is' if count == 1 else 'are'} trained again: {why}"
+            for why, count in counts.most_common(MOST_REASONS)
+        ]
+        left = sum(counts.values()) - sum(n for _, n in counts.most_common(MOST_REASONS))
+        return [*lines, f"and {left} more for other reasons"] if left else lines
 
     def read(self) -> Mapping[Run, Result]:
         """Return the results that this process has read so far."""
@@ -101,28 +170,30 @@ class Results:
 
     def failed(self, run: Run) -> TrainingFailed | None:
         """Return why a run could not be trained; None if it was trained, or not yet tried."""
+        if run not in self.failures and (why := self._patched(run)):
+            return TrainingFailed(why)
         return self.failures.get(run)
 
     def require_sound(self, arm: Arm) -> None:
-        """Compute all that planning needs of an arm, so that its errors are raised here.
-
-        Raises ValueError where this process has changed code that training reads from files.
-        """
-        if why := patched(arm):
-            raise ValueError(why)
+        """Compute all that planning needs of an arm, so that its errors are raised here."""
         if arm not in self._sound:
             self.key(Run(arm, 0))
             arm.work  # noqa: B018 - only for its errors
+            if arm.study not in sys.modules and find_spec(arm.study) is None:
+                raise ModuleNotFoundError(
+                    f"{type(arm).__name__} names {arm.study!r} as the module of its study, which is"
+                    " not found: name another, or put its folder on the path of modules."
+                )
             if arm.starts_from is not None:
                 self.require_sound(arm.starts_from.arm)
             self._sound.add(arm)
 
     def is_done(self, run: Run) -> bool:
         """Return whether a run is over: it is stored, or it has failed."""
-        return run in self.failures or self.get(run) is not None
+        return self.get(run) is not None or self.failed(run) is not None
 
     def key(self, run: Run) -> str:
-        """Return the key of a run."""
+        """Return the address of a run."""
         if run not in self._keys:
             self._keys[run] = run_key(self.identity(run))
         return self._keys[run]
@@ -137,34 +208,33 @@ class Results:
 def remarks_on(results: Iterable[tuple[Run, Result]]) -> list[str]:
     """Return remarks on results of users' own studies that their keys do not cover.
 
-    They name files that were read but not declared, versions of libraries that have changed, and
-    modules that were not stacked.
+    They name versions of libraries that have changed, and modules that were not stacked.
 
     >>> remarks_on(results.read().items())
-    ['line read config.json, which it does not name: …']
+    ['line was trained with scikit-learn 1.5.1, and 1.5.2 is here now: …']
     """
     return list(dict.fromkeys(_remarks(results)))
 
 
 def _remarks(results: Iterable[tuple[Run, Result]]) -> Iterable[str]:
-    versions: dict[Arm, dict[str, str]] = {}
     for run, result in results:
         if not isinstance(run.arm, OwnArm):
             continue
         kind = type(run.arm).__name__
-        for name in result.provenance.get("opened", ()):
-            yield (
-                f"{kind} read {name}, which it does not name: edits of it train nothing again. Add"
-                " it to the arm's `reads`, as a path from the folder of its study."
-            )
         if why := result.provenance.get("not_stacked"):
             yield f"{kind} was trained one run at a time; its module is not stacked: {why}"
-        then = result.provenance.get("packages", {})
-        if run.arm not in versions:
-            versions[run.arm] = packages_of(run.arm)
-        for name, now in versions[run.arm].items():
-            if then.get(name, now) != now:
+        for name, then in result.provenance.get("packages", {}).items():
+            if (now := version_of(name)) not in (then, None) and name != "torch":
                 yield (
-                    f"{kind} was trained with {name} {then[name]}, and {now} is here now: its"
+                    f"{kind} was trained with {name} {then}, and {now} is here now: its"
                     " results are kept; to train them again, name another store with --store."
                 )
+
+
+@cache
+def version_of(library: str) -> str | None:
+    """Return the version of an installed library; None where it is not installed."""
+    try:
+        return metadata.version(library)
+    except metadata.PackageNotFoundError:
+        return None

@@ -10,7 +10,7 @@ from typing import Any
 
 from repro.arm import Run
 from repro.runs.plan import Plan
-from repro.runs.pool import Advanced, Ended, Event, Failed, Pool, Stored, TrainingStopped
+from repro.runs.pool import Advanced, Ended, Event, Failed, Kept, Pool, Stored, TrainingStopped
 from repro.runs.progress import Pace, Status
 from repro.runs.queue import Queue, work_of_all
 from repro.runs.results import Results, TrainingFailed
@@ -137,8 +137,14 @@ class Training:
 
     def _take(self, event: Event, plan: Plan[Any]) -> None:
         match event:
-            case Stored(run):
+            case Stored(run, key):
                 self.trained += 1
+                if (result := self.store.at(key)) is not None:
+                    self.results.keep(run, result)
+                self._note_done(run, plan)
+            case Kept(run, result):
+                self.trained += 1
+                self.results.keep(run, result)
                 self._note_done(run, plan)
             case Failed(run, why, details, at):
                 failed = TrainingFailed(why, details=details).with_traceback(at)

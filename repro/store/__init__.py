@@ -1,6 +1,6 @@
 """The results of runs on disk, under a key of everything that they depend on; needs no torch."""
 
-from repro.store.entry import Result
+from repro.store.entry import Made, Result
 from repro.store.errors import StoreError, StoreWarning
 from repro.store.key import run_key
 from repro.store.store import DEFAULT_STORE, RUNS, Store, has_stored_runs, project_above
@@ -8,6 +8,7 @@ from repro.store.store import DEFAULT_STORE, RUNS, Store, has_stored_runs, proje
 __all__ = [
     "DEFAULT_STORE",
     "RUNS",
+    "Made",
     "Result",
     "Store",
     "StoreError",

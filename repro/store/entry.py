@@ -1,7 +1,8 @@
 """The files of a stored run: readable text, and checksums.
 
-`identity.json` has the identity behind the key, and the number of this format. `result.json` has
-the measured values. `provenance.json` says where and how the run was trained; the key does not
+`identity.json` has the identity behind the address, what made the result (all settings, the digests
+of its trace and of the result that it starts from), and the number of this format. `result.json`
+has the measured values. `provenance.json` says where and how the run was trained; the key does not
 depend on it. `weights.safetensors` has the final parameters, if other runs start from them.
 `SHA256SUMS` covers all files; `sha256sum -c` can check it. Equal content gives equal bytes.
 """
@@ -14,13 +15,15 @@ import json
 import os
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from repro.store.key import plain, run_key
 
-FORMAT = 1
+FORMAT = 2
+EARLIER_FORMAT = 1
+"""The format of results without what made them, which can be renewed."""
 
 _CONTENT = ("identity.json", "provenance.json", "result.json")
 _WEIGHTS = "weights.safetensors"
@@ -31,8 +34,23 @@ FILES = (*_CONTENT, _SUMS)
 
 
 @dataclass(frozen=True)
+class Made:
+    """What made a result, besides its identity."""
+
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """All settings of its arm, defaults among them."""
+    trace: str = ""
+    """The digest of its trace; empty for a result without one."""
+    start: str = ""
+    """The digest of the result that it starts from."""
+
+
+UNKNOWN = Made()
+
+
+@dataclass(frozen=True)
 class Result:
-    """A stored run: its identity, its measured values, and its provenance."""
+    """A stored run: its identity, its measured values, its provenance, and what made it."""
 
     key: str
     identity: dict[str, Any]
@@ -40,6 +58,18 @@ class Result:
     provenance: dict[str, Any]
     weights: bytes | None = None
     """Its final parameters as a safetensors file, if they are kept."""
+    made: Made = UNKNOWN
+    content: str = ""
+    """The digest of its values and parameters, for runs that start from it."""
+
+
+def key_of(identity: Mapping[str, Any], made: Made) -> str:
+    """Return the key of a result: the address of its run, and a digest of what made it.
+
+    >>> key_of({"seed": 1}, Made(trace="5e1f")).partition("/")[0] == run_key({"seed": 1})
+    True
+    """
+    return f"{run_key(identity)}/{run_key({'identity': identity, **asdict(made)})[:16]}"
 
 
 class Damaged(Exception):
@@ -51,12 +81,14 @@ def encode(
     values: Mapping[str, Any],
     provenance: Mapping[str, Any],
     weights: bytes | None = None,
+    made: Made = UNKNOWN,
 ) -> dict[str, bytes]:
     """Return the files of a run, by name."""
+    head = {"format": FORMAT, "identity": plain(identity, "identity"), **plain(asdict(made), "it")}
     files = {
-        "identity.json": _readable({"format": FORMAT, "identity": plain(identity, "identity")}),
-        "provenance.json": _readable(plain(provenance, "provenance")),
-        "result.json": _readable(plain(values, "values")),
+        "identity.json": readable(head),
+        "provenance.json": readable(plain(provenance, "provenance")),
+        "result.json": readable(plain(values, "values")),
     }
     if weights is not None:
         files[_WEIGHTS] = weights
@@ -80,9 +112,14 @@ def decoded(files: Mapping[str, bytes], key: str) -> Result:
         raise Damaged(f"does not match its {_SUMS}")
     try:
         head = json.loads(files["identity.json"])
-        if head["format"] != FORMAT:
+        if head["format"] == EARLIER_FORMAT:
+            made, expected = UNKNOWN, run_key(head["identity"])
+        elif head["format"] == FORMAT:
+            made = Made(head["settings"], head["trace"], head["start"])
+            expected = key_of(head["identity"], made)
+        else:
             raise Damaged(f"has format {head['format']!r} where this version reads {FORMAT}")
-        if run_key(head["identity"]) != key:
+        if expected != key:
             raise Damaged("has the identity of another run")
         values = json.loads(files["result.json"])
         provenance = json.loads(files["provenance.json"])
@@ -90,7 +127,14 @@ def decoded(files: Mapping[str, bytes], key: str) -> Result:
             raise Damaged("is not written as this version writes")
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise Damaged("is not written as this version writes") from error
-    return Result(key, head["identity"], values, provenance, files.get(_WEIGHTS))
+    weights = files.get(_WEIGHTS)
+    digest = content_of(files["result.json"], weights)
+    return Result(key, head["identity"], values, provenance, weights, made, digest)
+
+
+def content_of(values: bytes, weights: bytes | None) -> str:
+    """Return the digest of a result by its values as text, and its parameters."""
+    return hashlib.sha256(values + (weights or b"")).hexdigest()
 
 
 def _files(folder: Path) -> dict[str, bytes]:
@@ -123,5 +167,6 @@ def _sums(files: Mapping[str, bytes]) -> bytes:
     return "".join(lines).encode()
 
 
-def _readable(content: object) -> bytes:
+def readable(content: object) -> bytes:
+    """Return plain data as text for people."""
     return (json.dumps(content, sort_keys=True, indent=2, ensure_ascii=False) + "\n").encode()

@@ -26,6 +26,16 @@ def run_key(identity: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical(identity).encode()).hexdigest()
 
 
+def digest_of(trace: Mapping[str, Any]) -> str:
+    """The digest of a trace, which names it.
+
+    >>> digest_of({"files": {}})[:8]
+    'aae5a71d'
+    """
+    text = json.dumps(trace, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def canonical(identity: Mapping[str, Any]) -> str:
     """Return an identity as canonical JSON, for its key.
 

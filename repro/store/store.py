@@ -1,13 +1,16 @@
 """The results of runs on disk, verified before they are used.
 
-A run's folder is named by its key. It is written elsewhere and renamed into place when it is
-complete. A damaged folder is moved aside, and the run is trained again.
+The results of a run lie in the folder of its address, each with its trace: those of two branches
+of a project side by side. A folder is written elsewhere and renamed into place when it is complete.
+A damaged one is moved aside, and the run is trained again.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -16,9 +19,9 @@ from typing import Any
 from repro.files import Lock, remove, write_beside
 from repro.store import entry
 from repro.store.checkpoints import Checkpoints, Scratch
-from repro.store.entry import Damaged, Result
+from repro.store.entry import UNKNOWN, Damaged, Made, Result
 from repro.store.errors import Report, explained, warn
-from repro.store.key import run_key
+from repro.store.key import digest_of, run_key
 from repro.store.locks import Locks
 
 DEFAULT_STORE = ".repro"
@@ -26,6 +29,15 @@ DEFAULT_STORE = ".repro"
 
 RUNS = "runs"
 """The folder of stored runs in a store."""
+
+TRACES = "traces"
+"""The folder of what made the stored results."""
+
+KEY = re.compile(r"[0-9a-f]{64}(/[0-9a-f]{16})?")
+"""The form of a key: an address, and what made the result, which earlier versions do not have."""
+
+ENTRY_LETTERS = 16
+"""The letters of the name of a result's folder."""
 
 _NOTE = b"# Results are trained again where they miss.\n"
 """The first line of the file that keeps a store out of git."""
@@ -71,7 +83,7 @@ class Store:
     lock in `locks`; the trainer writes its state to `checkpoints`.
 
     >>> store = Store(folder)
-    >>> store.put({"seed": 1}, {"accuracy": 0.5}, {"host": "here"})
+    >>> key = store.put({"seed": 1}, {"accuracy": 0.5}, {"host": "here"})
     >>> store.get({"seed": 1}).values
     {'accuracy': 0.5}
     """
@@ -85,14 +97,49 @@ class Store:
             self._scratch = Scratch(self.root)
             self._scratch.sweep()
         self.locks = Locks(self.root)
+        self._traces: dict[str, dict[str, Any] | None] = {}
         self.checkpoints = Checkpoints(self.root, report=report)
 
     def get(self, identity: Mapping[str, Any]) -> Result | None:
-        """Return the stored run, verified; None if there is none, or it is damaged."""
-        return self.at(run_key(identity))
+        """Return the first stored result of a run, verified; None if there is none."""
+        return next(iter(self.all_at(run_key(identity))), None)
+
+    def all_at(self, address: str) -> list[Result]:
+        """Return the stored results of a run, verified, in the order in which they were made."""
+        with explained(self.root):
+            try:
+                names = os.listdir(self._path(address))
+            except (FileNotFoundError, NotADirectoryError):
+                return []
+        found = [self.at(f"{address}/{x}") for x in names if len(x) == ENTRY_LETTERS]
+        return sorted(filter(None, found), key=lambda x: (x.provenance.get("finished", ""), x.key))
+
+    def trace(self, digest: str) -> dict[str, Any] | None:
+        """Return a trace; None where it is missing or damaged."""
+        if digest not in self._traces:
+            try:
+                trace = json.loads(self._trace_path(digest).read_text(encoding="utf-8"))
+                is_sound = digest_of(trace) == digest
+            except (OSError, ValueError, RecursionError):
+                is_sound = False
+            self._traces[digest] = trace if is_sound else None
+        return self._traces[digest]
+
+    def put_trace(self, trace: Mapping[str, Any]) -> str:
+        """Store a trace, and return its digest."""
+        digest = digest_of(trace)
+        path = self._trace_path(digest)
+        with explained(self.root):
+            if self.trace(digest) is None:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_beside(path, json.dumps(trace, sort_keys=True, indent=1))
+                self._traces[digest] = dict(trace)
+        return digest
 
     def at(self, key: str) -> Result | None:
-        """Return the stored run with this key, verified; None without one, or if it is damaged."""
+        """Return the result with this key, verified; None without one, or if it is damaged."""
+        if not KEY.fullmatch(key):
+            return None
         with explained(self.root):
             try:
                 return entry.read(self._path(key), key)
@@ -101,6 +148,8 @@ class Store:
                 # read again under the lock before it is moved.
                 with self._entry_lock(key):
                     return self._read_or_move_aside(key)
+            except NotADirectoryError:
+                return None
 
     def measured(self, key: str) -> Result | None:
         """Return the stored run with this key, without its weights, for claims and reports."""
@@ -114,26 +163,30 @@ class Store:
         provenance: Mapping[str, Any],
         *,
         weights: bytes | None = None,
-    ) -> None:
-        """Store a run and drop its checkpoint; a run that is stored already stays unchanged.
+        made: Made = UNKNOWN,
+    ) -> str:
+        """Store a result, drop the run's checkpoint, and return the result's key.
+
+        A result of the same making that is stored already stays unchanged.
 
         `weights` is a safetensors file of its parameters, if other runs start from it. On return
         everything is on the disk and survives a power cut.
         """
-        key = run_key(identity)
-        files = entry.encode(identity, values, provenance, weights)
+        key = entry.key_of(identity, made)
+        files = entry.encode(identity, values, provenance, weights, made)
         path = self._path(key)
         with explained(self.root), self._scratch.place() as fresh:
             _write(fresh, files)
             with self._entry_lock(key):
                 if self._read_or_move_aside(key) is None:
-                    if not path.parent.is_dir():
-                        path.parent.mkdir(exist_ok=True)
-                        _sync_folder(self._runs)
+                    path.parent.mkdir(parents=True, exist_ok=True)
                     os.rename(fresh, path)
-                    _sync_folder(path.parent)
-        self.checkpoints.drop(key)
-        remove(self._folder(key))
+                    for folder in (path.parent, path.parent.parent, self._runs):
+                        _sync_folder(folder)
+        address = key.partition("/")[0]
+        self.checkpoints.drop(address)
+        remove(self._folder(address))
+        return key
 
     def folder(self, key: str) -> Path:
         """Return the folder for files of an unfinished run's own, and make it if it is missing.
@@ -146,7 +199,7 @@ class Store:
         return folder
 
     def remove(self, key: str) -> None:
-        """Remove the stored run with this key at once; the caller holds the run's lock."""
+        """Remove the result with this key at once; the caller holds the run's lock."""
         with (
             explained(self.root),
             self._scratch.place() as aside,
@@ -154,6 +207,8 @@ class Store:
             contextlib.suppress(FileNotFoundError),
         ):
             os.rename(self._path(key), aside)
+            with contextlib.suppress(OSError):  # other results of the run are there
+                self._path(key).parent.rmdir()
 
     @property
     def _runs(self) -> Path:
@@ -165,8 +220,11 @@ class Store:
     def _path(self, key: str) -> Path:
         return self._runs / key[:2] / key
 
+    def _trace_path(self, digest: str) -> Path:
+        return self.root / TRACES / digest[:2] / f"{digest}.json"
+
     def _entry_lock(self, key: str) -> Lock:
-        return self.locks.lock(f"{key}.entry")
+        return self.locks.lock(f"{key.partition('/')[0]}.entry")
 
     def _read_or_move_aside(self, key: str) -> Result | None:
         """Return the stored run, verified; move a damaged one aside. Needs the entry's lock."""
@@ -186,10 +244,10 @@ class Store:
     def _free_place_aside(self, key: str) -> Path:
         damaged = self.root / "damaged"
         damaged.mkdir(exist_ok=True)
-        number = 1
-        while os.path.lexists(damaged / f"{key}-{number}"):
+        name, number = key.replace("/", "-"), 1
+        while os.path.lexists(damaged / f"{name}-{number}"):
             number += 1
-        return damaged / f"{key}-{number}"
+        return damaged / f"{name}-{number}"
 
 
 def _write(folder: Path, files: Mapping[str, bytes]) -> None:

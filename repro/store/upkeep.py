@@ -13,10 +13,11 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from repro.files import remove
 from repro.store.errors import explained
-from repro.store.store import Store
+from repro.store.store import RUNS, Store
 
 KEY = re.compile(r"[0-9a-f]{64}")
 """The form of a key."""
@@ -38,6 +39,8 @@ class Item:
     """One item of a store: a run, its checkpoint or folder, or a damaged run."""
 
     path: Path
+    name: str
+    """The key of a result, or the address of a run."""
     written: float
     """Seconds since 1970."""
 
@@ -50,12 +53,19 @@ class Item:
 
     @property
     def origin(self) -> str:
-        """The arm and the digest of the code of a run."""
+        """The arm and the digest of the trace of a result, or of its code in earlier versions."""
         try:
-            identity = json.loads((self.path / "identity.json").read_text())["identity"]
-            return f"{identity['arm']['arm']}, code {identity['code'][:CODE_LETTERS]}"
+            head = self.head
+            made = head.get("trace") or head["identity"]["code"]
+            return f"{head['identity']['arm']['arm']}, code {made[:CODE_LETTERS]}"
         except (OSError, ValueError, TypeError, KeyError):
             return "not readable"
+
+    @property
+    def head(self) -> dict[str, Any]:
+        """The identity of a result, and what made it."""
+        head: dict[str, Any] = json.loads((self.path / "identity.json").read_text())
+        return head
 
 
 def items(root: Path, kind: str) -> Iterator[Item]:
@@ -64,8 +74,15 @@ def items(root: Path, kind: str) -> Iterator[Item]:
     with explained(root):
         paths = (root / kind).glob("[0-9a-f][0-9a-f]/*" if has_keys else "*")
         for path in sorted(paths):
-            if (not has_keys or KEY.fullmatch(path.name)) and (item := _item(path)):
-                yield item
+            if has_keys and not KEY.fullmatch(path.name):
+                continue
+            inner = [path]
+            if kind == RUNS and not (path / "identity.json").exists():  # as of earlier versions
+                inner = [each for each in sorted(path.glob("*")) if each.is_dir()]
+            for each in inner:
+                name = path.name if each == path else f"{path.name}/{each.name}"
+                if (item := _item(each, name)) is not None:
+                    yield item
 
 
 def remove_old(
@@ -84,14 +101,14 @@ def remove_old(
         if kind == "damaged":
             remove(item.path)
             removed += [] if os.path.lexists(item.path) else [item]
-        elif (lock := store.locks.try_lock(item.path.name)) is None:
+        elif (lock := store.locks.try_lock(item.name.partition("/")[0])) is None:
             in_use += 1
         else:
             with lock:
-                now = _item(item.path)
+                now = _item(item.path, item.name)
                 if now is not None and now.written <= until:
-                    if kind == "runs":
-                        store.remove(item.path.name)
+                    if kind == RUNS:
+                        store.remove(item.name)
                     else:
                         remove(item.path)
                     removed.append(item)
@@ -104,8 +121,8 @@ def tidy(store: Store) -> None:
         remove_old(store, kind, days=KEPT_DAYS)
 
 
-def _item(path: Path) -> Item | None:
+def _item(path: Path, name: str) -> Item | None:
     try:
-        return Item(path, os.lstat(path).st_mtime)
+        return Item(path, name, os.lstat(path).st_mtime)
     except FileNotFoundError:
         return None

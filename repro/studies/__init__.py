@@ -9,7 +9,8 @@ from repro.arm import Arm, Needs
 from repro.data.files import resolve
 
 if TYPE_CHECKING:
-    from repro.core.study import Study, TrainsOutside
+    from repro.core.study import Study
+    from repro.own.outside import OutsideStudy
 
 AnyArm = TypeVar("AnyArm", bound=Arm)
 
@@ -17,9 +18,9 @@ FLOATS_PER_LINE = 16
 """The size of a processor's cache line, in `float32`."""
 
 
-def study_of(arm: Arm) -> Study | TrainsOutside:
+def study_of(arm: Arm) -> Study | OutsideStudy:
     """Import the study of an arm, and with it torch."""
-    study: Study | TrainsOutside = import_module(arm.study).STUDY
+    study: Study | OutsideStudy = import_module(arm.study).STUDY
     return study
 
 

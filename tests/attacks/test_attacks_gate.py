@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.evidence.packs import FILE, packed, read_code_again
+from tests.evidence.packs import FILE, packed
 from tests.plugin.sessions import change, run, run_apart
 
 pytestmark = pytest.mark.thorough
@@ -387,7 +387,6 @@ def project(outside_project):
 
 
 def write(project, files):
-    read_code_again()
     for name, content in files.items():
         path = project.path / name
         if content is None:

@@ -13,7 +13,8 @@ from repro.arm import Metric, Run
 from repro.own.arm import OutsideArm
 from repro.own.outside import OutsideStudy
 from repro.recipe import Recipe
-from repro.runs.pool import Advanced, Batch, Ended, Failed, Stored, Trained
+from repro.runs.identity import identity
+from repro.runs.pool import Advanced, Batch, Ended, Failed, Kept, Stored, Trained
 from repro.studies.depth_ladder.arms import LadderArm
 
 
@@ -72,13 +73,7 @@ LONG = SMALL.but(recipe=SMALL.recipe.but(epochs=300))
 
 def batch(arm, seeds=range(2), *, number=1, engine="loop"):
     runs = [Run(arm, seed) for seed in seeds]
-    of = {run: {"number": number, "seed": run.seed} for run in runs}
-    identities.update(of)
-    return Batch(number, of, engine)
-
-
-identities = {}
-"""What a run is stored under, which has another identity in each batch."""
+    return Batch(number, {run: identity(run, device="cpu") for run in runs}, engine)
 
 
 def heard(pool, *, until=Ended, count=1, seconds=60):
@@ -92,9 +87,9 @@ def heard(pool, *, until=Ended, count=1, seconds=60):
 
 def in_full(pool, event):
     """An event, with the result where it says that there is one."""
-    if not isinstance(event, Stored):
+    if not isinstance(event, Stored | Kept):
         return event
-    result = pool._store.get(identities[event.run])
+    result = event.result if isinstance(event, Kept) else pool._store.at(event.key)
     return Trained(event.run, result.values, result.provenance)
 
 

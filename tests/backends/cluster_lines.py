@@ -6,12 +6,11 @@ from contextlib import contextmanager
 from unittest import mock
 
 from repro.arm import Run
-from repro.backends.files import StoreFiles
-from repro.backends.trainer import train_here
 from repro.recipe import Recipe
 from repro.runs.identity import identity
 from repro.runs.pool import Batch, Ended, Failed, Stored
 from repro.store import Store
+from tests.local_work import StoringPool
 
 LONG = 6
 """Epochs of a run that is saved on its way: ten steps each, of 0.15 s where they are slow."""
@@ -133,12 +132,9 @@ class Project:
 
     def trained_here(self, folder, batches):
         """A store of the same runs, trained by this process."""
-        session = Session(Store(folder), None, batches)
-        for batch in batches:
-            files = StoreFiles(session.store, batch, show=lambda progress: None, devices={})
-            for event in files.stored(train_here(batch, device="cpu", files=files)):
-                session.take(event)
-        return session.store
+        store = Store(folder)
+        pool = StoringPool(store, device="cpu", project=self.folder)
+        return Session(store, pool, batches).finish().store
 
 
 class Session:
@@ -176,10 +172,9 @@ class Session:
 
 
 def entries(store):
-    """Every stored run's identity and result, by its key."""
-    names = ("identity.json", "result.json")
-    found = (store.root / "runs").glob("*/*")
-    return {path.name: [(path / name).read_bytes() for name in names] for path in found}
+    """Every stored run's result, by its address."""
+    found = (store.root / "runs").glob("*/*/*/result.json")
+    return {path.parents[1].name: path.read_bytes() for path in found}
 
 
 def train_200_runs_and_lose_a_node(cluster, project, folder, pool):

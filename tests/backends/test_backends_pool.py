@@ -1,8 +1,10 @@
 """What the pools of this machine tell of a batch, with trainers that are made up."""
 
+import json
 import math
 import os
 import time
+import zlib
 from itertools import pairwise
 from multiprocessing import Pipe
 
@@ -12,7 +14,7 @@ import torch._dynamo  # as the first optimiser does: a second that is no test's 
 
 from repro.backends import local, trainer, trainer_process
 from repro.backends.files import StoreFiles, stored
-from repro.backends.local import InProcessPool, ProcessPool
+from repro.backends.local import InProcessPool
 from repro.backends.packed import unpacked
 from repro.backends.places import Places
 from repro.core import train as driver
@@ -155,7 +157,7 @@ def test_a_run_cannot_end_the_session_s_process(here):
     assert os._exit is really_exit
 
 
-def test_each_run_goes_on_from_its_own_checkpoint(here, monkeypatch):
+def test_each_run_goes_on_from_its_own_checkpoint(here, storing, monkeypatch):
     arm = SMALL.but(recipe=SMALL.recipe.but(epochs=3))
     plain = trained(result_of(here, arm, engine="stacked"))
 
@@ -169,15 +171,15 @@ def test_each_run_goes_on_from_its_own_checkpoint(here, monkeypatch):
     monkeypatch.setattr("repro.backends.files.SHARE_OF_SAVING", math.inf)
     monkeypatch.setattr(driver, "training", stops)
     with pytest.raises(KeyboardInterrupt):
-        result_of(here, arm, engine="stacked", number=2)
-    assert here.room() == 1
-    assert len(list(here._store.root.glob("checkpoints/*/*"))) == 2
+        result_of(storing, arm, range(3), engine="stacked")
+    assert storing.room() == 1
+    assert len(list(storing._store.root.glob("checkpoints/*/*"))) == 3
     monkeypatch.setattr(driver, "training", training)
     for seed in range(2):  # alone, where they were together
-        events = result_of(here, arm, [seed], engine="stacked", number=2)
+        events = result_of(storing, arm, [seed], engine="stacked")
         assert trained(events)[seed] == plain[seed]
         assert first_step(events) == 3
-    events = result_of(here, arm, [seed], engine="loop", number=2)
+    events = result_of(storing, arm, [2], engine="loop")
     assert first_step(events) == 1  # the other engine has another form of it
 
 
@@ -216,24 +218,51 @@ def test_writing_checkpoints_takes_a_fiftieth_of_the_time(cost, apart, tmp_path,
     assert len(gaps) >= 2
 
 
-def test_a_checkpoint_that_cannot_be_read_is_reported_and_dropped(tmp_path):
-    reports = []
-    pool = InProcessPool(Store(tmp_path, report=reports.append), device="cpu")
+def of_trace(trace, payload=b"of another torch"):
+    """A checkpoint of the loop with a trace."""
+    made = zlib.compress(json.dumps(trace).encode())
+    return b"loop:" + len(made).to_bytes(8) + made + payload
+
+
+@pytest.mark.parametrize(
+    "saved",
+    [
+        b"loop:",
+        b"loop:of an earlier version",
+        of_trace({}),
+        of_trace({"modules": {"no_such": {"train()": "1"}}}),
+    ],
+)
+def test_a_checkpoint_that_cannot_be_used_is_reported_and_dropped(storing, saved):
+    storing._store.report = (reports := []).append
     key = next(iter(batch(SMALL).keys.values()))
-    pool._store.checkpoints.save(key, b"loop:of another torch")
-    assert trained(result_of(pool, SMALL)).keys() == {0, 1}
+    storing._store.checkpoints.save(key, saved)
+    assert trained(result_of(storing, SMALL)).keys() == {0, 1}
     assert ["seed 0 cannot be used" in line for line in reports] == [True]
-    assert pool._store.checkpoints.load(key) is None
+    assert storing._store.checkpoints.load(key) is None
 
 
 def test_a_result_that_no_file_can_hold_fails_its_run_and_no_other(tmp_path):
     of, store = batch(SMALL, range(4)), Store(tmp_path)
     for run, value in zip(of.runs, (math.nan, math.inf, object(), 0.0), strict=True):
-        told = stored(Trained(run, {"measures": {"own": value}}, {}), of, store)
+        trained = Trained(run, {"measures": {"own": value}}, {}, trace={"arms": []})
+        told = stored(trained, of, store)
         if value == 0.0:
-            assert told == Stored(run)
+            assert store.at(told.key).values == trained.values
         else:
             assert "has no result to store: values['measures']['own']" in told.why
+
+
+def test_training_in_this_process_uses_the_accelerator_that_it_has_taken(tmp_path, monkeypatch):
+    used = []
+    monkeypatch.setattr(torch.cuda, "set_device", used.append)
+    monkeypatch.setattr(local, "train_batch", lambda runs, **options: iter(()))
+    pool = InProcessPool(Store(tmp_path), device="cpu", project=tmp_path)
+    pool.device, pool._places = "cuda", Places(["4", "7"])
+    pool._places.take(1)  # another program trains there
+    pool.submit(batch(SMALL))
+    assert list(pool.events(1.0)) == [Ended(1)]
+    assert used == ["cuda:1"]
 
 
 # Processes, by trainers that are made up
@@ -242,8 +271,9 @@ def test_a_result_that_no_file_can_hold_fails_its_run_and_no_other(tmp_path):
 class MadeUp(trainer_process.TrainerProcess):
     """A trainer that ends with seed 3, and has the result of every other run at once."""
 
-    def __init__(self, visible, *, root, device):
-        self.visible, (self.connection, self.theirs) = visible, Pipe()
+    def __init__(self, visible, *, study, project, root, device):
+        self.visible, self.study = visible, study
+        self.connection, self.theirs = Pipe()
         self.store, self.has_tasks, self.ends = Store(root), [], False
         self.made.append(self)
 
@@ -258,8 +288,7 @@ class MadeUp(trainer_process.TrainerProcess):
             self.theirs.close()
         elif not self.is_slow:
             for place, identity in enumerate(batch.runs.values()):
-                self.store.put(identity, {}, {})
-                self.theirs.send(Stored(place))
+                self.theirs.send(Stored(place, self.store.put(identity, {}, {})))
             self.theirs.send(None)
 
     def interrupt(self):
@@ -343,8 +372,7 @@ def test_more_devices_than_there_are_fail_their_runs_alone(pool, here, made):
         assert "seed 0, asks for 3 devices, and this machine has 2 cores" in why
 
 
-def test_there_are_no_more_trainers_than_places_whatever_was_asked_for(tmp_path):
-    pool = ProcessPool(Store(tmp_path), device="cpu", trainers=4)
+def test_there_are_no_more_trainers_than_places_whatever_was_asked_for(pool):
     pool._places = Places(["0"])
     assert (pool.trainers, pool.room()) == (1, 1)
 

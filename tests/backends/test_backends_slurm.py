@@ -18,6 +18,7 @@ from repro.backends.cluster import device_of_nodes, require_executor, slurm_para
 from repro.backends.trainer import train_here
 from repro.runs.pool import Batch, Ended, Failed, Stored, Trained, TrainingStopped
 from repro.store import Store
+from repro.store.entry import UNKNOWN, key_of
 from repro.studies.depth_ladder.arms import D256_L4
 from tests.backends.behaving import Behaving
 
@@ -93,7 +94,7 @@ def test_what_cannot_be_trained_there_fails_with_the_reason(cluster, project, tm
     session = Session(store, pool(project, store), batches).finish()
     failed = {run.arm.target: event for run, event in session.failed.items()}
     assert "failed to train: ZeroDivisionError: no slope today" in failed[BREAKS].why
-    assert "would be stored under another key by the node" in failed[ELSEWHERE].why
+    assert "would be another run where it was sent to" in failed[ELSEWHERE].why
     assert "failed on the cluster: its job" in failed[DIES].why
     assert "ended as FAILED" in failed[DIES].why
     assert "about to end" in failed[DIES].details
@@ -164,9 +165,9 @@ def batch_of(*seeds, seconds, arm=RUNS[0].arm):
     return Batch(seeds[0], of, "loop", seconds=seconds)
 
 
-def test_a_job_is_given_some_minutes_of_work(queued):
+def test_a_job_is_given_a_minute_of_work(queued):
     for seed in range(1, 6):
-        queued.submit(batch_of(seed, seconds=50.0))
+        queued.submit(batch_of(seed, seconds=25.0))
     assert queued._queue.jobs == [[[1], [2], [3]]]
     queued.submit(batch_of(6, seconds=1.0, arm=Behaving(threads=2)))  # of another kind of job
     assert queued.room() == slurm.JOBS - 1
@@ -183,12 +184,13 @@ def test_each_run_is_heard_of_when_its_job_leaves_a_file_and_looked_up_then(queu
     queued.submit(BATCH)
     assert list(queued.events(0)) == []
     assert looks == []
-    queued._queue.heard = {KEYS[0]: Said()}
+    key = key_of(BATCH.runs[RUNS[0]], UNKNOWN)
+    queued._queue.heard = {KEYS[0]: Said(key)}
     assert list(queued.events(0)) == []  # the disk does not show it here yet
     store.put(BATCH.runs[RUNS[0]], {"steps": 1}, {})
-    assert list(queued.events(0)) == [Stored(RUNS[0])]
-    assert looks == [KEYS[0]] * 2
-    queued._queue.heard = {KEYS[0]: Said(), KEYS[1]: Said("its reason", "its log")}
+    assert list(queued.events(0)) == [Stored(RUNS[0], key)]
+    assert looks == [key] * 2
+    queued._queue.heard = {KEYS[0]: Said(key), KEYS[1]: Said("", "its reason", "its log")}
     assert list(queued.events(0)) == [Failed(RUNS[1], "its reason", "its log"), Ended(1)]
 
 
@@ -199,18 +201,18 @@ def test_runs_that_ended_with_their_job_are_tried_once_more_one_by_one(queued):
     queue.end("1", "OUT_OF_MEMORY")
     assert [*queued.events(0), *queued.events(0), *queued.events(0)] == []
     assert queue.jobs == [[[1, 2]], [[1]], [[2]]]
-    queued._store.put(BATCH.runs[RUNS[0]], {"steps": 1}, {})  # and it could not say so
+    key = queued._store.put(BATCH.runs[RUNS[0]], {"steps": 1}, {})  # and it could not say so
     for job in ("2", "3"):
         queue.end(job, "TIMEOUT")
     stored, failed, ended = [*queued.events(0), *queued.events(0)]
-    assert (stored, ended) == (Stored(RUNS[0]), Ended(1))
+    assert (stored, ended) == (Stored(RUNS[0], key), Ended(1))
     assert "failed on the cluster: its job 3 of Slurm ended as TIMEOUT" in failed.why
     assert failed.details == "the log of 3"
     queued.submit(BATCH)
     list(queued.events(0))
     queue.end("4", "CANCELLED")  # somebody wants none of it
     told = [*queued.events(0), *queued.events(0)]
-    assert [type(event) for event in told] == [Stored, Failed, Ended]
+    assert [type(event) for event in told] == [Failed, Failed, Ended]
 
 
 def test_where_slurm_takes_no_more_jobs_batches_wait_for_those_that_it_has(queued, monkeypatch):
@@ -237,10 +239,9 @@ def test_a_wait_is_told_with_the_schedulers_reason(queued):
     queue.of_jobs = dict.fromkeys("123", JobState("PENDING", "PartitionDown"))
     assert list(queued.events(0)) == []
     assert queued.waits_for == "Slurm to start its jobs (PartitionDown)"
-    assert queued.trainers == slurm.JOBS
     queue.end("1", "RUNNING")
     assert list(queued.events(0)) == []
-    assert (queued.waits_for, queued.trainers) == ("", 1)
+    assert queued.waits_for == ""
     queue.of_jobs = None
     assert list(queued.events(0)) == []
     assert queued.waits_for == "Slurm, which does not answer"
@@ -253,15 +254,16 @@ def test_jobs_train_on_a_gpu_where_they_have_one():
 
 
 @pytest.fixture
-def job(tmp_path):
+def job(tmp_path, monkeypatch):
     """A job that trains a batch, and has no time for it."""
     (tmp_path / "said").mkdir()
-    return SlurmTraining(tmp_path, [BATCH], tmp_path / "said", device="cpu", minutes=0)
+    monkeypatch.setattr(slurm.record, "start", lambda **_: None)
+    return SlurmTraining(tmp_path, tmp_path, [BATCH], tmp_path / "said", "cpu", 0)
 
 
 def test_a_job_leaves_a_file_about_each_run(job, monkeypatch, tmp_path):
     def train(batch, *, device, files):
-        yield Trained(RUNS[0], {"steps": 1}, {})
+        yield Trained(RUNS[0], {"steps": 1}, {}, trace={"arms": []})
         assert (tmp_path / "said" / f"{KEYS[0]}.json").exists()  # before the other is trained
         yield Failed(RUNS[1], "its reason", "its log")
 
@@ -269,13 +271,11 @@ def test_a_job_leaves_a_file_about_each_run(job, monkeypatch, tmp_path):
     job()
     queue = SlurmQueue(Store(tmp_path), {}, device="cpu", project=tmp_path)
     queue._said = tmp_path / "said"
-    assert queue.said() == {KEYS[0]: Said(), KEYS[1]: Said("its reason", "its log")}
+    said = queue.said()
+    assert Store(tmp_path).at(said[KEYS[0]].key).values == {"steps": 1}
+    assert said[KEYS[1]] == Said("", "its reason", "its log")
     assert queue.said() == {}
-    monkeypatch.setattr(
-        "repro.backends.slurm.train_here", lambda batch, **_: list(batch.runs) and []
-    )
-    job()  # after Slurm started it again
-    assert queue.said() == {KEYS[0]: Said()}
+    assert [list(batch.runs) for batch in job.batches] == [[]]  # if Slurm starts it again
 
 
 def test_a_job_without_a_checkpoint_in_its_time_fails(job, monkeypatch, tmp_path):
@@ -322,15 +322,15 @@ def test_what_jobs_say_is_read_as_json_alone_from_a_folder_of_this_user(tmp_path
         ("7.json", json.dumps({"why": "its reason"}).encode()),
     ):
         (queue._said / name).write_bytes(content)
-    assert queue.said() == {"7": Said("its reason")}
+    assert queue.said() == {"7": Said("", "its reason")}
     assert not (tmp_path / "harm").exists()
     assert stat.S_IMODE(queue.folder.stat().st_mode) == 0o700
 
 
-def test_a_node_refuses_runs_that_have_another_key_there(monkeypatch):
+def test_a_node_refuses_runs_that_are_others_there(monkeypatch):
     refused = list(train_here(BATCH, device="cpu", files=None))
     assert [event.run for event in refused] == RUNS
-    assert all("stored under another key by the node" in event.why for event in refused)
+    assert all("would be another run where it was sent to" in event.why for event in refused)
     there = mock.Mock(side_effect=OSError("no such data"))
     monkeypatch.setattr("repro.backends.trainer.identity", there)
     first, _ = train_here(BATCH, device="cpu", files=None)

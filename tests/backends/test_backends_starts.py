@@ -99,12 +99,6 @@ class Experiment:
 STUDY = Experiment()
 
 
-@pytest.fixture(autouse=True)
-def _without_code(monkeypatch):
-    monkeypatch.setattr("repro.runs.identity._code", lambda types: "code")
-    monkeypatch.setattr("repro.runs.identity._definitions", lambda types: {})
-
-
 TUNED = [Run(Tuned(), seed) for seed in range(3)]
 BASE = TUNED[0].arm.starts_from
 
@@ -138,14 +132,14 @@ def test_a_claim_that_asks_for_the_one_asks_for_the_other(tmp_path):
     assert len(trials.values(tuned._arm, 2)) == 2
 
 
-def test_evidence_of_them_is_found_without_what_they_start_from(tmp_path):
+def test_evidence_of_them_counts_when_what_they_start_from_comes_to_the_same(tmp_path):
     there = LocalWork(tmp_path / "there").train([*TUNED, BASE])
     file = tmp_path / "evidence.jsonl.gz"
     of = {"profile": "ci", "claims": ["900/starts"], "results": there.results}
     assert len(pack(file, TUNED, **of).lines) == 3
     here = LocalWork(tmp_path / "here")
     assert add(EvidenceFile.read(file), here.store).added == 3
-    assert here.train(TUNED).training.trained == 0
+    assert here.train([*TUNED, BASE]).training.trained == 1
 
 
 def test_what_starts_from_a_diverged_run_says_so(tmp_path):

@@ -73,7 +73,7 @@ def test_stopped_training_goes_on_from_one_checkpoint_to_the_same_bits(pool, her
     began = time.monotonic()
     pool.stop()
     assert time.monotonic() - began < local.SECONDS_TO_STOP / 2
-    saved = [pool._store.checkpoints.load(key) for key in batch(LONG, number=2).keys.values()]
+    saved = [pool._store.checkpoints.load(key) for key in batch(LONG).keys.values()]
     assert all(saved)
     events = result_of(pool, LONG, engine="stacked", number=2)
     assert first_step(events) > 2
@@ -103,7 +103,8 @@ class Mine(Behaving):
     pass
 
 {guard}
-    pool = ProcessPool(Store(sys.argv[1]), device="cpu", trainers=2)
+    store, project = Store(sys.argv[1]), Path(__file__).parent
+    pool = ProcessPool(store, device="cpu", trainers=2, project=project)
     pool.submit(batch(Mine(**{settings}), [0]))
     print([type(x).__name__ for x in heard(pool) if not hasattr(x, "why") or not print(x.why)])
     print("torch" in sys.modules)

@@ -1,30 +1,21 @@
 """The documented preparations have their documented counts, and are made once."""
 
 import json
-import time
-from concurrent.futures import ThreadPoolExecutor
-from itertools import product
 
 import numpy as np
 import pandas
 import pytest
 
-from repro.data import prepared
 from repro.data.bpe import load_tokenizer
-from repro.data.characters import SENTENCES, batches, characters_identity, load_characters
-from repro.data.corpus import load_byte_pairs, load_words
+from repro.data.characters import SENTENCES, batches, characters_hash, load_characters
+from repro.data.corpus import load_words
 from repro.data.files import read_file
-from repro.data.locate import user_cache
-from repro.data.messages import balance, load_messages, messages_identity, read_rows, split
+from repro.data.messages import balance, load_messages, messages_hash, read_rows, split
 from repro.data.pairs import load_pairs, read_pairs
-from repro.data.passages import load_passages, passages_identity, read_passages
+from repro.data.passages import load_passages, passages_hash, read_passages
+from repro.data.prepared import prepared
 from repro.data.ragged import Ragged
 from repro.data.word_windows import PAD, UNKNOWN, lines_of_text, load_word_windows
-
-
-@pytest.fixture
-def own_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
 
 def test_source_000_was_trained_on_two_sentences():
@@ -122,55 +113,15 @@ def test_source_002_pairs_and_passages():
         assert passages.variant == variant
         assert len(passages.context) == len(passages.last) == 5153
         assert passages.last.lengths.min() > 0
-    identities = {
-        passages_identity("lambada", variant, tokenizer="gpt2-bpe")
-        for variant in ("openai", "original", "development")
-    }
-    assert len(identities) == 3
-
-
-def arrays_of(prepared_set):
-    for value in vars(prepared_set).values():
-        if isinstance(value, np.ndarray):
-            yield value
-        elif hasattr(value, "__dict__"):
-            yield from arrays_of(value)
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("twin", ["-twin", pytest.param("", marks=pytest.mark.real_data)])
-def test_sets_are_prepared_once_and_then_mapped(twin, own_cache, monkeypatch):
-    given = {"tokenizer": f"gpt2-bpe{twin}"}
-
-    def loaded():
-        yield load_characters(f"wikitext-2{twin}")
-        yield load_word_windows(f"wikitext-2{twin}", vocabulary=1000)
-        yield load_words(f"wikitext-2{twin}")
-        yield load_byte_pairs(f"wikitext-2{twin}", **given)
-        yield load_messages(f"sms-spam{twin}", **given)
-        yield load_pairs(f"blimp{twin}", **given)
-        yield load_passages(f"lambada{twin}", "openai", **given)
-
-    first = [array for each in loaded() for array in arrays_of(each)]
-    monkeypatch.setattr(prepared, "_write", pytest.fail)
-    again = [array for each in loaded() for array in arrays_of(each)]
-    for one, other in zip(first, again, strict=True):
-        assert isinstance(one, np.memmap)
-        assert isinstance(other, np.memmap)
-        np.testing.assert_array_equal(one, other)
-
-
-def test_a_cache_that_cannot_be_written_is_done_without(tmp_path, monkeypatch):
-    (tmp_path / "file").write_text("no folder")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    assert len(load_characters(SENTENCES).train) == 100_000
+    variants = ("openai", "original", "development")
+    assert len({passages_hash("lambada", x, tokenizer="gpt2-bpe") for x in variants}) == 3
 
 
 def test_identities_differ_by_data_by_twin_and_by_vocabulary():
     identities = [
-        *(characters_identity(name) for name in (SENTENCES, "wikitext-2", "wikitext-2-twin")),
+        *(characters_hash(name) for name in (SENTENCES, "wikitext-2", "wikitext-2-twin")),
         *(
-            messages_identity(name, tokenizer=tokenizer)
+            messages_hash(name, tokenizer=tokenizer)
             for name in ("sms-spam", "sms-spam-twin")
             for tokenizer in ("gpt2-bpe", "gpt2-bpe-twin")
         ),
@@ -178,32 +129,12 @@ def test_identities_differ_by_data_by_twin_and_by_vocabulary():
     assert len(set(identities)) == len(identities)
 
 
-def test_damage_is_healed_and_leaves_nothing_behind(own_cache):
-    def load():
-        return prepared.prepared("ab", lambda: {"train": np.arange(9)})["train"]
-
-    assert isinstance(load(), np.memmap)
-    for file, damage in product(("train.npy", "sums"), (b"", b"damaged")):
-        (path,) = user_cache().rglob(file)
-        path.write_bytes(damage)
-        with pytest.warns(prepared.DataWarning, match="made anew"):
-            healed = load()
-        np.testing.assert_array_equal(healed, np.arange(9))
-        assert isinstance(load(), np.memmap)
-    assert len(list((user_cache() / "prepared").iterdir())) == 1
-
-
-def test_workers_that_prepare_at_once_get_the_same(own_cache):
-    def slowly():
-        time.sleep(0.01)
-        return {"train": np.arange(9)}
-
-    with ThreadPoolExecutor(4) as workers:
-        made = list(workers.map(lambda _: prepared.prepared("ab", slowly), range(4)))
-    for each in made:
-        np.testing.assert_array_equal(each["train"], np.arange(9))
-    assert len(list((user_cache() / "prepared").iterdir())) == 1
-    assert isinstance(prepared.prepared("ab", pytest.fail)["train"], np.memmap)
+def test_prepared_arrays_are_made_once_and_cannot_be_changed():
+    squares = prepared(lambda count: {"squares": np.arange(count) ** 2})
+    assert squares(3)["squares"] is squares(3)["squares"]
+    assert squares(4)["squares"].tolist() == [0, 1, 4, 9]
+    with pytest.raises(ValueError, match="read-only"):
+        squares(4)["squares"][0] = 1
 
 
 def test_ragged_sequences():

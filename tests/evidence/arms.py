@@ -6,8 +6,10 @@ from typing import ClassVar
 from repro.arm import Arm, Metric, Run
 from repro.evidence.file import record_of
 from repro.recipe import Recipe
-from repro.store import Result, run_key
-from repro.store.key import plain
+from repro.runs.identity import name_of_type, settings_of
+from repro.store import Made, Result, run_key
+from repro.store.entry import key_of
+from repro.store.key import digest_of, plain
 from tests.evidence.packs import compressed
 
 
@@ -33,14 +35,33 @@ class Slope(Arm):
 STUDY = None
 SEEDS = [Run(Slope(), seed) for seed in (1, 2, 3)]
 RUN = SEEDS[0]
-CODE = {"kind": "code", "code": "c0de", "definitions": {"line.train": "1"}}
-MADE = {"machine": "a chip", "packages": {"torch": "2.9"}, "seconds": 1.5, "engine": "loop"}
+HOW = {"machine": "a chip", "packages": {"torch": "2.9"}, "seconds": 1.5, "engine": "loop"}
+
+HOLDS, GONE = {"missing": ["no_such"]}, {"modules": {"no_such": {"train()": "1"}}}
+"""A trace that always holds, and one that never does."""
 
 
-def identity_of(run, code="c0de"):
-    """Return an identity as it is stored, of made-up code."""
-    where = {"code": code, "device": "cpu", "torch": "2.9"}
-    return {"arm": plain(run.arm.given(), "arm"), "seed": run.seed, "data": "points", **where}
+def trace_line(trace):
+    return {"kind": "trace", "trace": digest_of(trace), "content": trace}
+
+
+TODAY, OLD = trace_line(HOLDS), trace_line(GONE)
+CODE = {"kind": "code", "code": "c0de", "definitions": {"no_such.train": "1"}}
+"""The code of runs of format 3."""
+
+
+def identity_of(run, **other):
+    """Return an identity as it is stored."""
+    where = {"class": name_of_type(type(run.arm)), "device": "cpu", "torch": "2.9"}
+    arm = plain(run.arm.given(), "arm")
+    return {"arm": arm, "seed": run.seed, "data": "points", **where, **other}
+
+
+def result_of(run, *, trace=HOLDS, identity=None, settings=None, **how):
+    """Return a result as it is stored."""
+    identity = identity or identity_of(run)
+    made = Made(settings_of(run.arm) if settings is None else settings, digest_of(trace))
+    return Result(key_of(identity, made), identity, values_of(run), {**HOW, **how}, made=made)
 
 
 def values_of(run):
@@ -50,15 +71,22 @@ def values_of(run):
 
 
 def head(runs, **other):
-    fields = {"name": "repro evidence", "format": 3, "profile": "ci", "claims": ["900/rises"]}
+    fields = {"name": "repro evidence", "format": 4, "profile": "ci", "claims": ["900/rises"]}
     return {"kind": "head", **fields, "runs": runs, **other}
 
 
-def line(run=RUN, **changes):
+def line(run=RUN, *, trace=HOLDS, identity=None, settings=None, **changes):
     """Return the line of a run, with other members."""
-    identity = changes.pop("identity", identity_of(run))
-    result = Result(run_key(identity), identity, values_of(run), MADE)
+    result = result_of(run, trace=trace, identity=identity, settings=settings)
     return {**record_of(run, result).line, **changes}
+
+
+def former(run=RUN, **changes):
+    """Return the line of a run as format 3 has it."""
+    identity = {name: x for name, x in identity_of(run).items() if name != "class"}
+    found = line(run, identity=identity | {"code": "c0de"}) | changes
+    del found["made"], found["content"]
+    return found | {"key": run_key(found["identity"])}
 
 
 def file_of(folder, *lines, runs=None, name="evidence.jsonl.gz"):

@@ -5,7 +5,6 @@ import sys
 
 import pytest
 
-from tests.evidence.packs import read_code_again
 from tests.plugin.conftest import outside_project, project  # noqa: F401
 from tests.plugin.sessions import run
 
@@ -20,7 +19,6 @@ def trained(outside_project, forgets_the_study):  # noqa: F811
 @pytest.fixture
 def forgets_the_study():
     """Commands that are run in this process import the project's modules; the next has its own."""
-    read_code_again()
     yield
     for name in ("line", "test_lines"):
         sys.modules.pop(name, None)

@@ -11,7 +11,6 @@ from pathlib import Path
 from _pytest.pytester import LineMatcher
 
 from repro.__main__ import main
-from repro.runs import identity
 
 FILE = "evidence.jsonl.gz"
 
@@ -25,12 +24,6 @@ class Ended:
     stderr: LineMatcher
 
 
-def read_code_again():
-    """Forget the definitions that runs reach: in a process of its own they would be read anew."""
-    for known in (identity._code, identity._definitions, identity._modules, identity._of_arm):
-        known.cache_clear()
-
-
 def evidence(*arguments):
     """Run the command `evidence` in the folder of a test's project, in this process."""
     return command("evidence", *arguments)
@@ -38,7 +31,6 @@ def evidence(*arguments):
 
 def command(*arguments):
     """Run a command of `python -m repro` in the folder of a test's project, in this process."""
-    read_code_again()
     path = sys.path[:]
     out, err = io.StringIO(), io.StringIO()
     try:

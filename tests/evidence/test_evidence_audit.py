@@ -8,7 +8,6 @@ from scipy import stats
 
 from repro.arm import Run
 from repro.evidence import audit as audit_module
-from repro.evidence import results as results_module
 from repro.evidence.audit import (
     GROWTH,
     Again,
@@ -24,36 +23,25 @@ from repro.evidence.audit import (
     frame_of,
 )
 from repro.evidence.results import EvidenceResults
-from repro.runs.identity import packages_of
 from repro.runs.provenance import provenance
 from repro.studies.finetuning.arms import FinetuneArm
 from tests.evidence.arms import (
-    CODE,
-    MADE,
+    GONE,
+    HOW,
+    OLD,
     RUN,
     SEEDS,
+    TODAY,
     Slope,
     again,
     file_of,
-    identity_of,
     line,
     values_of,
 )
+from tests.local_work import PROJECT
 from tests.studies.small import finetuning
 
 VALUES = values_of(RUN)
-TODAY = "70da7"
-OF_TODAY = {"kind": "code", "code": TODAY, "definitions": {}}
-
-
-@pytest.fixture(autouse=True)
-def _code_of_today(monkeypatch):
-    monkeypatch.setattr(results_module, "code_of", lambda arm: TODAY)
-    monkeypatch.setattr(results_module, "definitions_of", lambda arm: {})
-
-
-def of_today(run, **changes):
-    return line(run, identity=identity_of(run, TODAY), **changes)
 
 
 @pytest.fixture
@@ -61,7 +49,7 @@ def frame(tmp_path):
     """Returns the frame of an audit of some lines, all of whose runs were read."""
 
     def frame(*lines, runs=SEEDS, device="cpu", longest=300):
-        results = EvidenceResults.read([file_of(tmp_path, OF_TODAY, CODE, *lines)])
+        results = EvidenceResults.read([file_of(tmp_path, TODAY, OLD, *lines)], project=PROJECT)
         for run in runs:
             results.get(run)
         return frame_of(results, device=device, longest=longest)
@@ -70,12 +58,12 @@ def frame(tmp_path):
 
 
 def test_an_audit_draws_from_what_can_be_trained_here_and_says_what_it_leaves_out(frame):
-    slow = of_today(SEEDS[0], provenance={**MADE, "seconds": 1e6})  # the study's others say less
-    lines = [slow, *map(of_today, SEEDS[1:])]
+    slow = line(SEEDS[0], provenance={**HOW, "seconds": 1e6})  # the study's others say less
+    lines = [slow, *map(line, SEEDS[1:])]
     changed = Run(Slope(), 4)
-    found = frame(*lines, line(changed), runs=[*SEEDS, changed])
+    found = frame(*lines, line(changed, trace=GONE), runs=[*SEEDS, changed])
     assert found.drawable == SEEDS
-    assert found.left_out == {"were packed before a change of line.train": 1}
+    assert found.left_out == {"were packed before a change of no_such, which is not here,": 1}
     assert list(frame(*lines, device="cuda").left_out.values()) == [3]
     assert "take longer than" in next(iter(frame(*lines, longest=1).left_out))
     assert frame(*lines, runs=()).left_out == {"are of no claim that was read": 3}
@@ -85,13 +73,13 @@ def test_the_time_of_a_run_counts_the_run_that_it_starts_from(frame, monkeypatch
     start, then = RUN, Run(Slope(width=16), 1)
     starts_from = property(lambda arm: start if arm == then.arm else None)
     monkeypatch.setattr(Slope, "starts_from", starts_from)
-    lines = [of_today(run, provenance={**MADE, "seconds": 40.0}) for run in (start, then)]
+    lines = [line(run, provenance={**HOW, "seconds": 40.0}) for run in (start, then)]
     assert frame(*lines, runs=[start, then], longest=50).drawable == [start]
 
 
 def test_each_run_has_the_same_chance_and_a_seed_draws_the_same_ones(frame, monkeypatch):
     monkeypatch.setattr(audit_module, "Again", again({}, []))
-    found = frame(*map(of_today, SEEDS))
+    found = frame(*map(line, SEEDS))
 
     def drawn(seed, draws):
         return [each.run for each in audit(found, draws=draws, seconds=60, seed=seed)]
@@ -106,7 +94,7 @@ def test_an_audit_ends_with_the_run_in_which_its_time_is_over(frame, monkeypatch
     monkeypatch.setattr(audit_module, "Again", again({}, []))
     monkeypatch.setattr(audit_module.time, "monotonic", iter(range(0, 1000, 10)).__next__)
     # a look at the clock takes ten seconds: at the beginning, and before and after each run
-    assert len([*audit(frame(*map(of_today, SEEDS)), draws=3, seconds=35, seed=1)]) == 2
+    assert len([*audit(frame(*map(line, SEEDS)), draws=3, seconds=35, seed=1)]) == 2
 
 
 def moved(by):
@@ -114,10 +102,9 @@ def moved(by):
 
 
 def test_a_run_that_was_trained_again_is_held_against_what_was_packed(frame, monkeypatch):
-    found = frame(*map(of_today, SEEDS))  # the spread between the seeds is 0.25
+    found = frame(*map(line, SEEDS))  # the spread between the seeds is 0.25
     here = provenance("cpu", 0.0, 1)
-    mine = {**here, "packages": {**here["packages"], **packages_of(RUN.arm)}}
-    own = frame(of_today(RUN, provenance={**MADE, **mine}), *map(of_today, SEEDS[1:]))
+    own = frame(line(RUN, provenance={**HOW, **here}), *map(line, SEEDS[1:]))
     diverged = {"history": {"loss": [0.5]}, "diverged_at": 3}
     for frame_, values, finding in (
         (found, VALUES, Repetition.SAME),
@@ -132,15 +119,15 @@ def test_a_run_that_was_trained_again_is_held_against_what_was_packed(frame, mon
     assert "the same kind of machine and versions" in compare(own, RUN, moved(0.03))[1]
     untrained = dict.fromkeys(SEEDS, NotTrained("no seven"))
     monkeypatch.setattr(audit_module, "Again", again(untrained, []))
-    unsaid = {name: made for name, made in MADE.items() if name != "engine"}
-    found = frame(*(of_today(run, provenance=unsaid) for run in SEEDS))
+    unsaid = {name: made for name, made in HOW.items() if name != "engine"}
+    found = frame(*(line(run, provenance=unsaid) for run in SEEDS))
     (untrained,) = audit(found, draws=1, seconds=60, seed=1)
     assert (untrained.finding, untrained.why) == (Repetition.NOT_TRAINED, "no seven")
 
 
 def test_what_was_found_and_what_follows_is_said(frame):
     changed = Run(Slope(), 4)
-    found = frame(*map(of_today, SEEDS), line(changed), runs=[*SEEDS, changed])
+    found = frame(*map(line, SEEDS), line(changed, trace=GONE), runs=[*SEEDS, changed])
     checked = [Checked(run, Repetition.SAME) for run in SEEDS]
     assert "so fewer than 1 of the 3 runs" in "\n".join(audit_lines(found, checked, seed=5))
     checked[0] = replace(checked[0], finding=Repetition.ROUNDED)
@@ -152,7 +139,7 @@ def test_what_was_found_and_what_follows_is_said(frame):
         "WRONG  Slope, seed 2: far off",
         "may differ by 0.1 of the spread",
         "finds wrong runs: 0% if 5% are, 0% if 10% are, 100% if 30% are",
-        "the other runs: 1 were packed before a change of line.train",
+        "the other runs: 1 were packed before a change of no_such, which is not here,",
     ):
         assert part in lines, part
     assert "so fewer" not in lines
@@ -229,14 +216,14 @@ APART = [
 @pytest.mark.parametrize(("losses", "lasts"), APART)
 def test_results_that_part_and_stay_apart_are_neither_wrong_nor_checked(frame, losses, lasts):
     whole = {run: values(run.seed, (run.seed,) * 3, [run.seed] * 2) for run in SEEDS}
-    found = frame(*(of_today(run, values=each) for run, each in whole.items()))
+    found = frame(*(line(run, values=each) for run, each in whole.items()))
     here = {**whole[SEEDS[1]], "history": {**whole[SEEDS[1]]["history"], "loss": list(losses)}}
     finding = Repetition.PARTED if lasts else Repetition.WRONG
     assert compare(found, SEEDS[1], here)[0] is finding
 
 
 def test_runs_that_have_parted_count_as_not_drawn(frame):
-    found = frame(*map(of_today, SEEDS))
+    found = frame(*map(line, SEEDS))
     checked = [Checked(run, Repetition.SAME) for run in SEEDS]
     checked[0] = replace(checked[0], finding=Repetition.PARTED)
     lines = "\n".join(audit_lines(found, checked, seed=5))

@@ -11,8 +11,19 @@ import pytest
 
 from repro.evidence import EvidenceError, file
 from repro.evidence.file import LONGEST_LINE, EvidenceFile, encoded
-from repro.store import run_key
-from tests.evidence.arms import CODE, RUN, SEEDS, file_of, head, identity_of, line, values_of
+from tests.evidence.arms import (
+    CODE,
+    RUN,
+    SEEDS,
+    TODAY,
+    file_of,
+    former,
+    head,
+    identity_of,
+    line,
+    trace_line,
+    values_of,
+)
 
 
 def read(path):
@@ -34,7 +45,7 @@ def refused(path):
 
 
 def test_a_file_that_is_cut_off_anywhere(tmp_path):
-    path = file_of(tmp_path, CODE, line())
+    path = file_of(tmp_path, TODAY, line())
     whole = path.read_bytes()
     for end in range(0, len(whole), 7):
         path.write_bytes(whole[:end])
@@ -42,7 +53,7 @@ def test_a_file_that_is_cut_off_anywhere(tmp_path):
 
 
 def test_a_file_with_any_byte_flipped_is_refused_or_is_the_same(tmp_path):
-    path = file_of(tmp_path, CODE, line())
+    path = file_of(tmp_path, TODAY, line())
     whole = path.read_bytes()
     for at in range(0, len(whole), 11):
         path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x10]) + whole[at + 1 :])
@@ -51,16 +62,18 @@ def test_a_file_with_any_byte_flipped_is_refused_or_is_the_same(tmp_path):
 
 
 def test_lines_that_are_missing_or_too_many(tmp_path):
-    path = file_of(tmp_path, CODE, line())
+    path = file_of(tmp_path, TODAY, line())
     lines = gzip.decompress(path.read_bytes()).splitlines(keepends=True)
-    weights = encoded({"kind": "weights", "key": run_key(OTHER), "part": 0, "base64": "AAAA"})
+    weights = encoded(
+        {"kind": "weights", "key": line(SEEDS[1])["key"], "part": 0, "base64": "AAAA"}
+    )
     for wrong, why in [
         (lines[:-1], "has 0 runs where its head says 1"),
         ([*lines, lines[2]], "line 4 is a second one for Slope, seed 1"),
         ([*lines, weights], "line 4 has weights of another run"),
-        ([lines[0], *lines[2:]], "not described"),
+        ([lines[0], *lines[2:]], "whose trace does not stand before it"),
         (lines[1:], "line 1 is not the head of evidence"),
-        ([encoded(head(0, format=2))], "has format 2 where this version of repro reads 3"),
+        ([encoded(head(0, format=2))], "has format 2 where this version of repro reads 4"),
         ([b"\x80\x04 a pickle"], "line 1 is not JSON"),
     ]:
         path.write_bytes(gzip.compress(b"".join(wrong)))
@@ -77,12 +90,14 @@ def test_what_is_no_file_of_evidence(tmp_path):
         assert "is not a file" in refused(other)
 
 
-OTHER = identity_of(SEEDS[1])
-VALUES = values_of(RUN)
+VALUES, MADE = values_of(RUN), line()["made"]
 NONE = [
-    ({"key": run_key(OTHER)}, "identity of another run"),
-    ({"identity": {**identity_of(RUN), "seed": 2.0}}, "seed that is no int"),
-    ({"identity": {**identity_of(RUN), "code": None}}, "code that is no str"),
+    ({"key": line(SEEDS[1])["key"]}, "identity of another run"),
+    ({"key": former()["key"]}, "identity of another run"),
+    ({"identity": identity_of(RUN, seed=2.0)}, "seed that is no int"),
+    ({"made": {**MADE, "settings": []}}, "settings that is no dict"),
+    ({"made": {**MADE, "trace": 7}}, "trace that is no str"),
+    ({"made": {**MADE, "more": ""}}, "value that no result has"),
     ({"values": {**VALUES, "measures": {"slope": "0.25"}}}, "no numbers"),
     ({"values": {**VALUES, "measures": {"slope": 10**400}}}, "no numbers"),
     ({"values": {**VALUES, "steps": -1}}, "no count"),
@@ -103,17 +118,41 @@ NONE = [
 
 def test_runs_that_are_none(tmp_path):
     for changes, why in NONE:
-        changed = line(**changes)
-        if "identity" in changes:
-            changed["key"] = run_key(changes["identity"])
-        sentence = refused(file_of(tmp_path, CODE, changed, runs=1))
+        sentence = refused(file_of(tmp_path, TODAY, line(**changes), runs=1))
         assert "line 3" in sentence
         assert why in sentence
+    no_code = former(identity={**former()["identity"], "code": None})
+    assert "code that is no str" in refused(file_of(tmp_path, CODE, no_code))
     path = tmp_path / "evidence.jsonl.gz"
     for number in ("NaN", "Infinity", "-Infinity", "1e999"):
-        texts = map(json.dumps, [head(1), CODE, line()])
+        texts = map(json.dumps, [head(1), TODAY, line()])
         path.write_bytes(gzip.compress("\n".join(texts).replace("0.25", number).encode()))
         assert "line 3 has a value that no result has" in refused(path)
+
+
+TRACES = [
+    ({"modules": {"toy": "1"}}, "a module that is no dict"),
+    ({"files": ["a"]}, "a files that is no dict"),
+    ({"missing": {}}, "a missing that is no list"),
+    ({"missing": [7]}, "a missing that is no str"),
+    ({"arms": [[]]}, "a arms that is no str"),
+    ({"salt": 7}, "a salt that is no str"),
+    ({"variables": {"GAIN": "1"}}, "variables without a salt"),
+    ({"modules": {"toy": {"train()": [[]]}}}, "a digest that is no str"),
+    ({"files": {"project:a": 7}}, "a digest that is no str"),
+    ({"files": {"/dev/zero": "1"}}, "a file outside of its project"),
+    ({"files": {"project:/dev/zero": "1"}}, "a file outside of its project"),
+    ({"modules": {"fixtures:../../a.py": {}}}, "a file outside of its project"),
+    ({"files": {"project:a\0b": "1"}}, "a file outside of its project"),
+    ({"more": {}}, "a trace with 'more', which is no part of one"),
+]
+
+
+def test_traces_that_are_none(tmp_path):
+    for trace, why in TRACES:
+        assert f"line 2 has {why}" in refused(file_of(tmp_path, trace_line(trace), line()))
+    wrong = {**TODAY, "content": {"missing": ["another"]}}
+    assert "line 2 is a trace with another digest" in refused(file_of(tmp_path, wrong, line()))
 
 
 def test_json_that_is_nested_without_end(tmp_path):
@@ -125,15 +164,15 @@ def test_json_that_is_nested_without_end(tmp_path):
         nested = 0.5
         for _ in range(depth):
             nested = [nested]
-        path = file_of(tmp_path, CODE, line(values={**VALUES, "measures": {"slope": nested}}))
+        path = file_of(tmp_path, TODAY, line(values={**VALUES, "measures": {"slope": nested}}))
         # where it is read, a claim will say that its slope is no number
         assert isinstance(read(path), list) or "line 3" in refused(path)
 
 
 def test_text_that_steers_a_terminal_is_written_out(tmp_path):
     arm = {**identity_of(RUN)["arm"], "arm": "\x1b[2J\x1b[31mred\u202e"}
-    steering = line(identity={**identity_of(RUN), "arm": arm})
-    sentence = refused(file_of(tmp_path, CODE, steering, steering))
+    steering = line(identity=identity_of(RUN, arm=arm))
+    sentence = refused(file_of(tmp_path, TODAY, steering, steering))
     assert "\x1b" not in sentence
     assert "\u202e" not in sentence
     assert r"\x1b[2J" in sentence
@@ -176,7 +215,7 @@ def test_what_could_not_be_read_again_is_not_written(tmp_path, monkeypatch):
     long = line(values={**VALUES, "measures": {"right": [0.5] * 3000}})
     for lines, why in (
         ([head(0), *codes], "line 4 is one too many"),
-        ([head(1), CODE, long], "line 3 has more than 4000 bytes"),
+        ([head(1), TODAY, long], "line 3 has more than 4000 bytes"),
     ):
         with pytest.raises(EvidenceError, match=f"was not written, .*{why}.*in several files"):
             EvidenceFile.write(path, lines)

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import pytest
 
-from repro.arm import Metric, Run
+from repro.arm import Metric, Needs, Run
 from repro.backends.trainer import train_batch
 from repro.own.arm import OutsideArm
 from repro.own.command import CommandStudy
@@ -160,30 +160,20 @@ def test_what_it_printed_is_shown_where_it_fails(tmp_path, monkeypatch):
     assert "It had printed:\nepoch 1\nno such data\n" in event.details
 
 
-def test_what_its_script_imports_is_read_with_it(tmp_path, monkeypatch):
+def test_a_file_that_an_arm_names_is_a_setting(tmp_path, monkeypatch):
     @dataclass(frozen=True, kw_only=True)
     class Scripted(OutsideArm):
         study: ClassVar[str] = "scripted"
-        reads: ClassVar[tuple[str, ...]] = ("jobs/train.py",)
+        reads: ClassVar[tuple[str, ...]] = ("data/weights.bin",)
         data: str = "points"
 
-    files = {
-        "scripted.py": "",
-        "jobs/train.py": "import numpy, model_lib\ndef late():\n    from pkg.data import load\n"
-        "    from .near import it\n",  # as python -m jobs.train has it
-        "jobs/near.py": "it = 1",
-        "jobs/model_lib.py": "SIGN = 1",
-        "jobs/unused.py": "",
-        "pkg/__init__.py": "from . import sizes",
-        "pkg/data.py": "from .sizes import N",
-        "pkg/sizes.py": "N = 3",
-    }
-    for name, text in files.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text)
+    (tmp_path / "scripted.py").touch()
+    (tmp_path / "data").mkdir()
     monkeypatch.syspath_prepend(tmp_path)
-    before = Scripted().given()["reads"]
-    assert before.keys() == files.keys() - {"scripted.py", "jobs/unused.py"}
-    (tmp_path / "jobs/model_lib.py").write_text("SIGN = -1")
-    changed = [name for name, text in Scripted().given()["reads"].items() if before[name] != text]
-    assert changed == ["jobs/model_lib.py"]
+    with pytest.raises(Needs, match=r"weights\.bin, which Scripted names in `reads`"):
+        Scripted().given()
+    (tmp_path / "data/weights.bin").write_text("1")
+    before = Scripted().given()
+    assert before["reads"].keys() == {"data/weights.bin"}
+    (tmp_path / "data/weights.bin").write_text("-1")
+    assert Scripted().given() != before

@@ -1,4 +1,4 @@
-"""Ordinary modules, alone and stacked: as torch's own loop, whatever the company, and resumed."""
+"""Ordinary modules, alone and stacked: as torch's own loop, with any other runs, and resumed."""
 
 import pytest
 import torch
@@ -63,8 +63,8 @@ def test_stacked_modules_train_as_each_would_alone(kind):
 def test_a_run_is_the_same_bits_whatever_it_is_stacked_with(kind):
     runs = runs_of(kind, seeds=range(4))
     whole = trained(runs, "stacked")
-    for company in ([runs[2]], runs[1:]):
-        assert trained(company, "stacked")[runs[2]] == whole[runs[2]]
+    for some in ([runs[2]], runs[1:]):
+        assert trained(some, "stacked")[runs[2]] == whole[runs[2]]
 
 
 def test_a_run_is_the_same_whatever_was_drawn_or_trained_before():

@@ -3,7 +3,6 @@
 import os
 import random
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -14,7 +13,7 @@ from repro.arm import Metric, Run
 from repro.backends.trainer import train_batch
 from repro.own.arm import OutsideArm
 from repro.own.outside import Diverged, OutsideStudy
-from repro.own.training_run import Files, TrainingRun
+from repro.own.training_run import Files
 from repro.runs.identity import engine_of
 from repro.runs.pool import Failed
 from repro.studies import study_of
@@ -159,7 +158,7 @@ def test_one_that_goes_on_has_to_say_at_which_epoch(kept):
 
     with pytest.raises(KeyboardInterrupt):
         trained(train, kept)
-    with pytest.raises(ValueError, match=r"told of 1 epochs before .* run\.epoch\(number, acc"):
+    with pytest.raises(ValueError, match=r"reported 1 epochs before .* run\.epoch\(number, acc"):
         trained(train, kept)
 
 
@@ -167,17 +166,17 @@ def test_told_epochs_that_cannot_be_read_count_as_none(kept):
     with pytest.raises(KeyboardInterrupt):
         trained(interrupted_after(2), kept)
     (kept.root / "epochs.json").write_text("[{")
-    with pytest.raises(ValueError, match="told of epoch 2 after epoch 0"):
+    with pytest.raises(ValueError, match="got epoch 2 after epoch 0"):
         trained(interrupted_after(None), kept)
 
 
 def test_mistakes_in_telling_are_explained(kept):
     for tell, sentence in (
-        (lambda run: run.epoch(3, accuracy=0.5), "told of epoch 3 after epoch 0"),
-        (lambda run: run.epoch(0, accuracy=0.5), "told of epoch 0 after epoch 0"),
+        (lambda run: run.epoch(3, accuracy=0.5), "got epoch 3 after epoch 0"),
+        (lambda run: run.epoch(0, accuracy=0.5), "got epoch 0 after epoch 0"),
         (lambda run: run.epoch(accuracy=float("nan")), "accuracy=nan, which cannot be compared"),
         (lambda run: run.epoch(accuracy="high"), "accuracy='high', which is no number"),
-        (lambda run: [run.epoch(a=1), run.epoch(b=1)], r"told \['b'\] in epoch 2, and \['a'\]"),
+        (lambda run: [run.epoch(a=1), run.epoch(b=1)], r"got \['b'\] in epoch 2, and \['a'\]"),
         (lambda run: [run.epoch(a=1) for _ in range(5)], "epoch 5, and Fit has 4 by its"),
     ):
         for left in kept.root.glob("epochs.json"):
@@ -249,16 +248,3 @@ def test_provenance_says_how_many_threads_it_had(kept, monkeypatch):
     (event,) = train_batch([RUN], engine="loop", device="cpu", files=kept)
     assert not isinstance(event, Failed), event.details
     assert event.provenance["threads"] == 2
-    assert "opened" not in event.provenance
-
-
-def test_what_it_reads_in_its_folder_needs_no_name(tmp_path, monkeypatch):
-    def train(arm, seed, run):
-        (run.folder / "state").write_text("1")
-        return {"accuracy": float((run.folder / "state").read_text()) / 2}
-
-    monkeypatch.setattr(study_of(RUN.arm), "train", train)
-    monkeypatch.setattr("repro.backends.opened.project_of", lambda study: Path(tmp_path))
-    (event,) = train_batch([RUN], engine="loop", device="cpu", files=Kept(tmp_path / "run"))
-    assert "opened" not in event.provenance
-    assert TrainingRun(RUN, Kept(tmp_path / "run")).folder.is_dir()

@@ -152,7 +152,7 @@ def test_what_a_study_brings_survives_an_interruption(monkeypatch):
 def test_what_a_study_brings_is_trained_alone_and_says_why(monkeypatch):
     engine, why = engine_and_why(study(**BROUGHT), Small(recipe=PLAIN), monkeypatch)
     assert engine == "loop"
-    assert "brings an optimiser or a schedule of its own" in why
+    assert "has an optimiser or a schedule of its own" in why
     assert engine_and_why(STUDY, ARM, monkeypatch) == ("stacked", "")
 
 
@@ -161,7 +161,7 @@ def test_a_recipe_that_nothing_would_hear_is_refused():
         ("optimiser", {"weight_decay": 0.1}, "weight_decay=0.1, which the study's own optimiser"),
         ("optimiser", {"optimiser": "adam"}, "optimiser='adam', which the study's own optimiser"),
         ("schedule", {"schedule": "cosine"}, "schedule='cosine', which the study's own schedule"),
-        ("schedule", {"warmup": 5}, "warmup=5, which the study's own schedule does not hear"),
+        ("schedule", {"warmup": 5}, "warmup=5, which the study's own schedule does not use"),
         ("schedule", {"precision": "float16"}, "precision='float16', which scales the loss"),
     ):
         own, runs = study(**{brought: BROUGHT[brought]}), runs_of(PLAIN.but(**changed))

@@ -78,5 +78,5 @@ def test_mistakes_are_explained():
     for wrong in ({"rounds": 3}, {"rounds": 0}, {"warmup": -1}):
         with pytest.raises(ValueError, match="give an even number of rounds"):
             TimingStudy(lambda arm, seed: [], **wrong)
-    with pytest.raises(ValueError, match="piece 1 took no time that the clock can tell"):
+    with pytest.raises(ValueError, match="piece 1 took no time that the clock can measure"):
         Machine().seconds(("a", 1), ("b", 0))

@@ -14,7 +14,8 @@ import repro.core.train
 import repro.plugin.session
 import repro.plugin.summary
 import repro.report.write
-from tests.evidence.packs import read_code_again
+from repro.backends.local import ProcessPool
+from tests.local_work import StoringPool
 
 torch.optim.AdamW([torch.zeros(1, requires_grad=True)]).step()  # torch imports more of itself here
 
@@ -144,13 +145,20 @@ def test_large(trials):
 """
 
 
+def trains_here_if_alone(store, *, device, trainers, project):
+    """A pool of trainers; this process in place of a single one, which takes less time."""
+    if trainers > 1:
+        return ProcessPool(store, device=device, trainers=trainers, project=project)
+    return StoringPool(store, device=device, project=project)
+
+
 @pytest.fixture
 def project(pytester, monkeypatch):
     """Two claims that hold, one that does not, and one that needs another profile."""
-    read_code_again()  # else a session may name runs by the code of another test's `line`
     pytester.makepyfile(line=STUDY, test_lines=CLAIMS)
     # pytest 8 takes a file changed within a second for what it was, where it wrote bytecode
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.setattr("repro.plugin.session.ProcessPool", trains_here_if_alone)
     monkeypatch.setenv("REPRO_STORE", str(pytester.path / "store"))
     checkout = Path(repro.__file__).parents[1]  # what is tested here is tested in processes too
     monkeypatch.setenv("PYTHONPATH", f"{pytester.path}{os.pathsep}{checkout}")

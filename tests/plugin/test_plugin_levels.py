@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.evidence.packs import read_code_again
 from tests.plugin.sessions import run
 
 pytestmark = pytest.mark.thorough
@@ -28,7 +27,6 @@ def judged_with(letters, right, wrong, *options):
     study = letters.path / "letters.py"
     assert study.read_text().count(right) == 1
     study.write_text(study.read_text().replace(right, wrong))
-    read_code_again()
     result = run(letters, *CHOSEN, *options)
     result.assert_outcomes(passed=1, deselected=2)
     return result

@@ -1,11 +1,12 @@
 """With pytest-xdist: who has workers, and what they say; the lines of a session's display."""
 
+import sys
 from types import SimpleNamespace
 
 import pytest
 
 from repro.plugin.display import MOST_KNOWN, Display
-from repro.plugin.workers import is_of_claims_alone
+from repro.plugin.workers import is_of_claims_alone, trainers_of, trains_here
 from repro.report.lines import PROPERTY, ClaimLine
 from repro.runs.progress import Status
 from repro.store.store import _NOTE as NOTE
@@ -16,6 +17,25 @@ FIGURE = "@marks.figure('x', source='9', x='x', y='y')\ndef test_lines(plot): pa
 UNIT = "def test_unit(): pass\n"
 IN_TEXT = f"CLAIM = {CLAIM!r}\ndef helper(): pass\n"
 IN_CLASS = "class TestIt:\n    @repro.claim('x', source='9')\n    def test_it(self, trials): pass\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "is_traced", "trainers", "here"),
+    [
+        ({}, True, None, False),
+        ({"numprocesses": 0}, False, 1, False),
+        ({"numprocesses": 0}, True, 1, True),
+        ({"capture": "no"}, False, None, True),
+        ({"usepdb": True}, False, None, True),
+        ({"trace": True}, False, None, True),
+    ],
+)
+def test_training_that_is_seen_or_traced_is_here_and_else_in_trainers(
+    options, is_traced, trainers, here, monkeypatch
+):
+    monkeypatch.setattr(sys, "gettrace", lambda: is_traced or None)
+    config = SimpleNamespace(getoption=lambda name, default=None: options.get(name), stash={})
+    assert (trainers_of(config), trains_here(config)) == (trainers, here)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from repro.report.record import (
     PanelData,
     finding_data,
 )
-from repro.store import run_key
+from repro.store.entry import UNKNOWN, key_of
 
 RECIPE = {"epochs": 5, "batch": 128, "lr": 1e-3, "clip": [[0, 0.5], [2, 1.0]]}  # JSON has no tuples
 
@@ -58,7 +58,7 @@ def arm(trained):
         study="repro.studies.depth_ladder.study",
         settings={"arm": "LadderArm", "trained": trained, "recipe": RECIPE},
         seeds=seeds,
-        keys=[run_key(identity(trained, seed)) for seed in seeds],
+        keys=[key_of(identity(trained, seed), UNKNOWN) for seed in seeds],
     )
 
 

@@ -28,7 +28,8 @@ from repro.report.results import (
 from repro.report.runs import UsedRuns, columns_of, read_runs, rows_of
 from repro.report.write import schema_text, write_data, write_results, write_table
 from repro.runs.progress import Status
-from repro.store import Store, run_key
+from repro.store import Store
+from repro.store.entry import UNKNOWN, key_of
 from tests.report.records import RECIPE, SEEDS, arm, identity, record, store_runs
 
 ROOT = Path(__file__).parents[2]
@@ -162,7 +163,9 @@ def curves_of(tmp_path, **settings):
     store_runs(store, 1, range(1, 3))
     given = arm(1)
     kept = {name: value for name, value in given.settings.items() if name != "recipe"}
-    changed = replace(given, settings=kept | settings, seeds=[1], keys=[run_key(identity(1, 1))])
+    changed = replace(
+        given, settings=kept | settings, seeds=[1], keys=[key_of(identity(1, 1), UNKNOWN)]
+    )
     return read_runs({"it": changed}, store)["it"].curves
 
 

@@ -9,7 +9,7 @@ from repro.recipe import Recipe
 from repro.runs.plan import Plan
 from repro.runs.pool import Ended, Job, Pool, Stored
 from repro.runs.results import RunsMissing
-from tests.local_work import LocalWork
+from tests.local_work import LocalWork, put
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,26 +71,27 @@ class FakePool(Pool):
 
     def submit(self, batch):
         self.submitted.append(batch)
-        self._jobs.append(Job(batch))
+        self._jobs[Job(batch)] = None
 
     def events(self, seconds):
         while self._jobs:
-            batch = self._jobs[0].batch
+            job = next(iter(self._jobs))
+            batch = job.batch
             for event in self.outcome(batch):
                 yield self.put(event, batch) if isinstance(event, Run) else event
-            self._jobs.pop(0)
+            del self._jobs[job]
             yield Ended(batch.number)
 
     def stop(self):
         for run in self.last:
-            self.put(run, self._jobs[0].batch)
+            self.put(run, next(iter(self._jobs)).batch)
         self._jobs.clear()
 
     def put(self, run, batch):
         """Store the result of a run, as its trainer would."""
+        values = {"measures": {"seed": run.seed}}
         how = {**batch.origin, "seconds": self.seconds}
-        self.store.put(batch.runs[run], {"measures": {"seed": run.seed}}, how)
-        return Stored(run)
+        return Stored(run, put(self.store, run, batch.runs[run], values, how))
 
 
 def reading(results, *runs):

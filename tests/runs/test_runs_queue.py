@@ -16,7 +16,7 @@ def session(folder, *, engine="auto", device="cpu"):
 
 
 def stored(work, run):
-    work.store.put(work.results.identity(run), {"steps": 1}, {})
+    work.put(run, {"steps": 1})
 
 
 def taken(queue, *claims, room=99, trainers=1):
@@ -50,6 +50,7 @@ def test_runs_wait_for_what_they_start_from(tmp_path):
     assert [run for batch in batches for run in batch.runs] == TUNED
     starts = {batch.runs[run]["starts_from"] for batch in batches for run in batch.runs}
     assert starts == {work.results.key(BASE)}
+    assert {batch.start for batch in batches} == {work.results.get(BASE).content}
 
 
 def test_what_others_start_from_comes_before_cheaper_claims(tmp_path):

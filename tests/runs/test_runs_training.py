@@ -7,9 +7,11 @@ import pytest
 
 from repro.arm import Run
 from repro.core.progress import Progress
+from repro.runs.identity import settings_of
 from repro.runs.pool import Advanced, Failed, TrainingStopped
 from repro.runs.progress import RATE
 from repro.store import Store, StoreError
+from tests.local_work import put
 from tests.runs.fake_pool import BASE, FakePool, Steps, Tuned, reading, session, trained
 
 RUNS = [Run(Steps(), seed) for seed in range(3)]
@@ -46,11 +48,10 @@ def test_the_work_of_a_batch_does_not_grow_with_all_that_is_missing(tmp_path):
             calls[-1] += 1
 
     def calls_of_a_batch(claims):
-        work, plan = session(
-            tmp_path / str(claims),
-            FakePool(outcome=outcome),
-            *([Run(Steps(count=number), seed) for seed in (1, 2)] for number in range(claims)),
-        )
+        runs = [Run(Steps(count=number), 1) for number in range(claims)]
+        list(map(settings_of, [run.arm for run in runs]))  # which are read once
+        pool = FakePool(outcome=outcome)
+        work, plan = session(tmp_path / str(claims), pool, *([run] for run in runs))
         calls.clear()
         plan.read_all()
         sys.setprofile(count)
@@ -60,7 +61,7 @@ def test_the_work_of_a_batch_does_not_grow_with_all_that_is_missing(tmp_path):
             sys.setprofile(None)
         return sorted(calls[1:20])[9]  # the median: now and then a status is shown
 
-    assert calls_of_a_batch(100) < 1.1 * calls_of_a_batch(10)
+    assert calls_of_a_batch(100) < 1.1 * calls_of_a_batch(20)
 
 
 def test_what_is_waited_for_is_trained_first_and_what_costs_least_next(tmp_path):
@@ -93,7 +94,7 @@ def test_runs_that_another_session_holds_are_left_alone_and_looked_for_again(tmp
     held = [neighbour.locks.lock(key) for key in keys[:2]]
     work.training._advance(plan, 0.0)
     assert pool.submitted == []
-    neighbour.put(work.results.identity(RUNS[0]), {"steps": 1}, {})  # one is done elsewhere,
+    put(neighbour, RUNS[0], work.results.identity(RUNS[0]), {"steps": 1})  # one is done elsewhere,
     for lock in held:
         lock.release()  # and the other is given up there
     work.training._advance(plan, 0.0)

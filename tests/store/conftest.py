@@ -24,12 +24,6 @@ def store(tmp_path, reports):
     return Store(tmp_path / "store", report=reports.append)
 
 
-@pytest.fixture(autouse=True)
-def without_waiting_for_the_disk(monkeypatch):
-    """Skips `fsync` in this process: the test about power cuts counts the calls."""
-    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
-
-
 @pytest.fixture
 def python():
     """Starts a process that runs some Python; none outlives the test."""

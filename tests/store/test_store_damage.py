@@ -2,23 +2,24 @@ import hashlib
 import json
 import os
 import shutil
+from dataclasses import asdict
 
 import pytest
 
-from repro.store import Store, run_key
-from repro.store.entry import FILES, Damaged, decoded
+from repro.store import Store
+from repro.store.entry import FILES, UNKNOWN, Damaged, decoded, key_of
 
 IDENTITY = {"seed": 7}
 VALUES = {"loss": 0.5}
 PROVENANCE = {"host": "here"}
+KEY = key_of(IDENTITY, UNKNOWN)
 
 
 @pytest.fixture
 def folder(store):
     """An entry to damage."""
     store.put(IDENTITY, VALUES, PROVENANCE)
-    key = run_key(IDENTITY)
-    return store.root / "runs" / key[:2] / key
+    return store.root / "runs" / KEY[:2] / KEY
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ def is_noticed_and_healed(store, reports, folder):
         assert store.get(IDENTITY) is None
         (line,) = reports
         assert "\n" not in line
-        assert run_key(IDENTITY) in line
+        assert KEY in line
         assert "damaged/" in line
         assert not folder.exists()
         store.put(IDENTITY, VALUES, PROVENANCE)
@@ -43,7 +44,7 @@ def is_noticed_and_healed(store, reports, folder):
 
 def test_any_flipped_byte_and_any_length_is_damage(folder):
     whole = {name: (folder / name).read_bytes() for name in FILES}
-    assert decoded(whole, folder.name).values == VALUES
+    assert decoded(whole, KEY).values == VALUES
     passed = []
     for name, content in whole.items():
         flipped = [
@@ -55,7 +56,7 @@ def test_any_flipped_byte_and_any_length_is_damage(folder):
         longer = [content + more for more in (b"\n", b"\0", content)]
         for broken in (*flipped, *cut, *longer):
             try:
-                decoded({**whole, name: broken}, folder.name)
+                decoded({**whole, name: broken}, KEY)
             except Damaged:
                 continue
             passed.append((name, broken))
@@ -111,10 +112,15 @@ def rewrite(folder, name, content):
     (folder / "SHA256SUMS").write_text("".join(sums))
 
 
+def head_of(identity, **made):
+    return json.dumps({"format": 2, "identity": identity, **asdict(UNKNOWN), **made}).encode()
+
+
 STRANGE = [
-    ("identity.json", b'{"format": 2, "identity": {"seed": 7}}', "has format 2 where this"),
-    ("identity.json", b'{"format": 1, "identity": {"seed": 8}}', "identity of another run"),
-    ("identity.json", b'{"format": 1, "identity": {"seed": 7.0}}', "identity of another run"),
+    ("identity.json", b'{"format": 3, "identity": {"seed": 7}}', "has format 3 where this"),
+    ("identity.json", head_of({"seed": 8}), "identity of another run"),
+    ("identity.json", head_of({"seed": 7.0}), "identity of another run"),
+    ("identity.json", head_of(IDENTITY, settings={"lr": 1}), "identity of another run"),
     ("identity.json", b'{"seed": 7}', "is not written as this version writes"),
     ("identity.json", b"[]", "is not written as this version writes"),
     ("result.json", b"{", "is not written as this version writes"),
@@ -138,7 +144,7 @@ def test_everything_damaged_is_kept_aside(folder, store):
         (folder / "result.json").write_text(broken)
         assert store.get(IDENTITY) is None
         store.put(IDENTITY, VALUES, PROVENANCE)
-    aside = [store.root / "damaged" / f"{run_key(IDENTITY)}-{n}" for n in (1, 2, 3)]
+    aside = [store.root / "damaged" / f"{KEY}-{n}".replace("/", "-") for n in (1, 2, 3)]
     assert [(path / "result.json").read_text() for path in aside] == ["one", "two", "three"]
 
 

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from repro.store import Store, StoreError, StoreWarning, run_key
+from repro.store import Made, Store, StoreError, StoreWarning, run_key
+from repro.store.entry import UNKNOWN, key_of
+from tests.local_work import put_former
 from tests.unprivileged import unprivileged
 
 IDENTITY = {"arm": {"lr": 0.1, "layers": (1, 2)}, "seed": 7}
@@ -16,7 +18,7 @@ PROVENANCE = {"host": "here"}
 
 
 def folder_of(store, identity=IDENTITY):
-    key = run_key(identity)
+    key = key_of(identity, UNKNOWN)
     return store.root / "runs" / key[:2] / key
 
 
@@ -24,7 +26,8 @@ def test_a_run_comes_back_as_it_was_stored(store, reports):
     assert store.get(IDENTITY) is None
     store.put(IDENTITY, VALUES, PROVENANCE)
     result = store.get(IDENTITY)
-    assert (result.key, result.values, result.provenance) == (run_key(IDENTITY), VALUES, PROVENANCE)
+    key = key_of(IDENTITY, UNKNOWN)
+    assert (result.key, result.values, result.provenance) == (key, VALUES, PROVENANCE)
     assert result.identity == {"arm": {"lr": 0.1, "layers": [1, 2]}, "seed": 7}
     assert store.get({**IDENTITY, "seed": 8}) is None
     store.put(IDENTITY, {"other": 1}, {"host": "there"})  # the first one is kept
@@ -34,12 +37,44 @@ def test_a_run_comes_back_as_it_was_stored(store, reports):
     assert list((store.root / "locks").iterdir()) == []
 
 
+def test_what_two_branches_have_made_lies_side_by_side_the_first_one_first(store):
+    made = {"b": Made(trace="b"), "a": Made(trace="a"), "c": Made({"lr": 1}, "a", "5e1f")}
+    for name, day in (("b", "02"), ("a", "01"), ("c", "03")):
+        store.put(IDENTITY, {"by": name}, {"finished": f"2026-01-{day}"}, made=made[name])
+    found = store.all_at(run_key(IDENTITY))
+    assert [each.values["by"] for each in found] == ["a", "b", "c"]
+    assert [each.made for each in found] == [made["a"], made["b"], made["c"]]
+    assert store.get(IDENTITY) == found[0]
+    for each in found:
+        store.remove(each.key)
+    assert list((store.root / "runs").glob("*/*")) == []
+
+
+def test_a_result_of_an_earlier_version_is_read_where_it_lay(store):
+    address = put_former(store, IDENTITY, VALUES, PROVENANCE)
+    assert (store.at(address).values, store.at(address).made) == (VALUES, UNKNOWN)
+    assert store.all_at(address) == []  # what made it is not known
+
+
+def test_a_trace_is_verified_and_can_be_stored_again(store):
+    trace = {"modules": {"toy": {"train()": "1"}}}
+    digest = store.put_trace(trace)
+    assert Store(store.root).trace(digest) == trace
+    (file,) = store.root.glob("traces/*/*")
+    for damage in ("{}", "[" * 100_000, ""):
+        file.write_text(damage)
+        assert Store(store.root).trace(digest) is None
+    again = Store(store.root)
+    assert again.put_trace(trace) == digest
+    assert Store(store.root).trace(digest) == trace
+
+
 def test_equal_content_is_equal_bytes(tmp_path):
     one, other = Store(tmp_path / "one"), Store(tmp_path / "other")
     one.put({"a": 1, "b": [1, 2]}, {"x": 0.1, "y": (1,)}, {"host": "here"})
     other.put({"b": (1, 2), "a": 1}, {"y": [1], "x": 0.1}, {"host": "there"})
     for name in ("identity.json", "result.json"):
-        (path,) = one.root.glob(f"runs/*/*/{name}")
+        (path,) = one.root.glob(f"runs/*/*/*/{name}")
         assert path.read_bytes() == (other.root / path.relative_to(one.root)).read_bytes()
 
 
@@ -73,11 +108,12 @@ def test_nothing_is_renamed_before_it_is_on_the_disk(store, monkeypatch):
     monkeypatch.setattr(os, "rename", rename)
     store.put(IDENTITY, VALUES, PROVENANCE)
     folder = folder_of(store)
-    *files, whole, runs, renamed, prefix = calls
+    *files, whole, renamed, address, prefix, runs = calls
     assert set(files) == {path.stat().st_ino for path in folder.iterdir()}
     assert len(files) == 4
-    assert (whole, runs) == (folder.stat().st_ino, folder.parent.parent.stat().st_ino)
-    assert (renamed, prefix) == ("rename", folder.parent.stat().st_ino)
+    assert (whole, renamed) == (folder.stat().st_ino, "rename")
+    above = [path.stat().st_ino for path in folder.parents[:3]]
+    assert [address, prefix, runs] == above
 
 
 def test_weights_lie_beside_the_result_and_are_checked(store, reports):

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from repro.__main__ import main
-from repro.store import DEFAULT_STORE, Store, StoreError, run_key
+from repro.store import DEFAULT_STORE, Made, Store, StoreError, run_key
 from repro.store.checkpoints import Checkpoints
 from repro.store.locks import Locks
 from repro.store.upkeep import DAY, remove_old, tidy
@@ -105,14 +105,13 @@ UNFINISHED = "5e1f" * 16
 """The key of a run that never ended."""
 
 
-def identity(seed, code="c0de"):
-    return {"seed": seed, "code": code, "arm": {"arm": "Line"}}
+def identity(seed):
+    return {"seed": seed, "arm": {"arm": "Line"}}
 
 
-def put(store, seed, *, days, code="c0de"):
+def put(store, seed, *, days, trace="c0de"):
     """Store a run that looks as old as that."""
-    store.put(identity(seed, code), {"loss": 0.5}, {})
-    key = run_key(identity(seed, code))
+    key = store.put(identity(seed), {"loss": 0.5}, {}, made=Made(trace=trace))
     return aged(store.root / "runs" / key[:2] / key, days)
 
 
@@ -131,8 +130,9 @@ def aged(path, days):
 def damage(store, path):
     """Have a run found damaged now; where it was moved to."""
     (path / "result.json").write_text("{}")
-    assert store.at(path.name) is None
-    return store.root / "damaged" / f"{path.name}-1"
+    key = f"{path.parent.name}/{path.name}"
+    assert store.at(key) is None
+    return store.root / "damaged" / f"{key.replace('/', '-')}-1"
 
 
 def test_old_checkpoints_and_damage_go_and_no_run_does(store):
@@ -189,11 +189,11 @@ def test_a_checkpoint_that_is_saved_meanwhile_stays(store, monkeypatch):
 
 
 def test_the_command_shows_numbers_sizes_and_ages(store, capsys):
-    run = put(store, 1, days=40.5, code="0" * 64)
+    run = put(store, 1, days=40.5, trace="0" * 64)
     (run.parent / ".DS_Store").write_text("a file manager's")
     (store.root / "runs" / "notes").write_text("a person's")
-    (put(store, 2, days=3.5, code="f" * 64) / "result.json").write_text("x" * 3_000_000)
-    put(store, 3, days=2.2 / 24, code="f" * 64)
+    (put(store, 2, days=3.5, trace="f" * 64) / "result.json").write_text("x" * 3_000_000)
+    put(store, 3, days=2.2 / 24, trace="f" * 64)
     save(store, 4, days=1.5)
     aged(store.folder(UNFINISHED), 3.5)
     unreadable = put(store, 5, days=50.5)

@@ -64,7 +64,7 @@ FROZEN = [
     {"trained": "last block", "token": "mean", "causal": False},
     {"trained": "last two blocks", "token": "last"},
 ]
-"""Each depth of finetuning above frozen layers, and each sight, once."""
+"""Each depth of finetuning above frozen layers, and each mask, once."""
 
 any_frozen = st.fixed_dictionaries(
     {

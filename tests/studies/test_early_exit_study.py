@@ -103,34 +103,56 @@ def gradients(one, loss):
 
 
 def loss_of_two(shallow, deep, y, alpha):
-    """The loss of the first and the last layer, weighted, from their logits."""
+    """The loss of an exit and of the last layer, weighted, from their logits."""
     shallow, deep = (F.cross_entropy(x.flatten(0, 1), y.flatten()) for x in (shallow, deep))
     return torch.stack([alpha * shallow, (1 - alpha) * deep]).sum()
 
 
-def by_forward_all_layers(network, x, y, alpha):
+def by_a_loop_over_blocks(network, x):
+    """The logits after each layer, without the network's own passes."""
+    states = [F.embedding(x, network.embedding.weight)]
+    for block in network.blocks:
+        states.append(block(states[-1]))
+    return [F.linear(h, network.head.weight) for h in states[1:]]
+
+
+def by_forward_all_layers(network, x, y, alpha, exit_layer):
     layers = network.forward_all_layers(x)
-    return loss_of_two(layers[0], layers[-1], y, alpha)
+    return loss_of_two(layers[exit_layer - 1], layers[-1], y, alpha)
 
 
-def by_forward_train(network, x, y, alpha):
-    return loss_of_two(*network.forward_train(x), y, alpha)
+def by_forward_train(network, x, y, alpha, exit_layer):
+    return loss_of_two(*network.forward_train(x, exit_layer=exit_layer), y, alpha)
 
 
-@given(network=networks(), alpha=st.floats(0.05, 0.95))
-def test_without_a_loss_between_them_both_forward_passes_train_alike(network, alpha):
+@given(network=networks(), data=st.data())
+def test_both_forward_passes_are_a_loop_over_blocks(network, data):
+    (one, x, _), exit_layer = network, data.draw(st.integers(1, network[0].arm.layers))
+    layers = by_a_loop_over_blocks(one.module, x)
+    found = one.module.forward_all_layers(x)
+    assert all(torch.equal(a, b) for a, b in zip(layers, found, strict=True))
+    shallow, deep = one.module.forward_train(x, exit_layer=exit_layer)
+    assert shallow.equal(layers[exit_layer - 1])
+    assert deep.equal(layers[-1])
+
+
+@given(network=networks(), alpha=st.floats(0.05, 0.95), data=st.data())
+def test_without_a_loss_between_them_both_forward_passes_train_alike(network, alpha, data):
     one, x, y = network
-    between = (0.0,) * (one.arm.layers - 2)
-    models = [model(one.arm.but(layer_weights=(alpha, *between, 1 - alpha))) for _ in range(3)]
+    exit_layer = data.draw(st.integers(1, one.arm.layers - 1))
+    weights = [0.0] * one.arm.layers
+    weights[exit_layer - 1], weights[-1] = alpha, 1 - alpha
+    models = [model(one.arm.but(layer_weights=tuple(weights))) for _ in range(4)]
     optimisers = [torch.optim.AdamW(m.module.parameters(), lr=0.01) for m in models]
     for _ in range(3):
+        layers = by_a_loop_over_blocks(models[0].module, x)
         losses = [
-            by_forward_all_layers(models[0].module, x, y, alpha),
-            by_forward_train(models[1].module, x, y, alpha),
-            models[2].loss(x, y, torch.zeros(len(x)))[0],  # what is trained
+            loss_of_two(layers[exit_layer - 1], layers[-1], y, alpha),
+            by_forward_all_layers(models[1].module, x, y, alpha, exit_layer),
+            by_forward_train(models[2].module, x, y, alpha, exit_layer),
+            models[3].loss(x, y, torch.zeros(len(x)))[0],  # what is trained
         ]
-        assert losses[0].equal(losses[1])
-        assert losses[0].equal(losses[2])
+        assert all(losses[0].equal(loss) for loss in losses)
         expected, *others = (gradients(m, loss) for m, loss in zip(models, losses, strict=True))
         for other in others:
             assert all(torch.equal(a, b) for a, b in zip(expected, other, strict=True))
@@ -147,21 +169,24 @@ class TrainedBy(torch.nn.Module):
         super().__init__()
         self.loss, self.network = loss, network
 
-    def forward(self, x, y, alpha):
-        return self.loss(self.network, x, y, alpha)
+    def forward(self, *given):
+        return self.loss(self.network, *given)
 
 
-@given(network=networks(), alpha=st.floats(0.05, 0.95), runs=st.integers(1, 3))
-def test_both_forward_passes_train_a_stack_alike(network, alpha, runs):
+@given(network=networks(), alpha=st.floats(0.05, 0.95), runs=st.integers(1, 3), data=st.data())
+def test_both_forward_passes_train_a_stack_alike(network, alpha, runs, data):
     one, x, y = network
+    exit_layer = data.draw(st.integers(1, one.arm.layers - 1))
     stack = stacked([dict(model(one.arm, seed).module.named_parameters()) for seed in range(runs)])
     found = []
     for loss in (by_forward_all_layers, by_forward_train):
         leaves = {f"network.{name}": p.clone().requires_grad_() for name, p in stack.items()}
-        computed = functools.partial(functional_call, TrainedBy(loss, one.module))
+        trained_by = TrainedBy(loss, one.module)
+        given_too = (x, y, alpha, exit_layer)
+        computed = functools.partial(functional_call, trained_by, args=given_too)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "There is a performance drop", UserWarning)
-            losses = vmap(lambda p, computed=computed: computed(p, (x, y, alpha)))(leaves)
+            losses = vmap(computed)(leaves)
             found.append([losses, *torch.autograd.grad(losses.sum(), list(leaves.values()))])
     assert all(torch.equal(ours, theirs) for ours, theirs in zip(*found, strict=True))
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from repro.arm import Run
 from repro.core.program import LoopProgram
+from repro.data.corpus import load_byte_pairs
 from repro.data.messages import load_messages
 from repro.studies.finetuning import data as finetune_data
 from repro.studies.finetuning.arms import (
@@ -21,11 +22,12 @@ from repro.studies.finetuning.arms import (
     FIRST_ROW,
     LATER_ROWS,
     ROWS,
+    PretrainArm,
 )
 from repro.studies.finetuning.baselines import by_first_token, by_length, by_words
 from repro.studies.finetuning.data import renumbered
 from repro.studies.finetuning.gpt2 import SHAPES, Shape, renamed
-from repro.studies.finetuning.model import Adapted, Classifier, Gpt, Sight, draw_adapters
+from repro.studies.finetuning.model import Adapted, AttentionMask, Classifier, Gpt, draw_adapters
 from tests.oracles import oracle
 from tests.studies.small import (
     FROZEN,
@@ -137,7 +139,7 @@ def test_what_is_computed_once_changes_nothing(settings, data):
     words = None if arm.attends_padding else torch.arange(length) <= ends[:, None]
     gpt, head = finetuned(one.module), copy.deepcopy(one.module.head)
     head.zero_grad()
-    h = gpt(whole.x[rows], Sight(arm.causal, words))
+    h = gpt(whole.x[rows], AttentionMask(arm.causal, words))
     if arm.token == "mean":
         answers = head(h).mean(1)
     else:
@@ -152,14 +154,15 @@ def test_what_is_computed_once_changes_nothing(settings, data):
         torch.testing.assert_close(p.grad, theirs.get_parameter(name).grad, rtol=1e-3, atol=1e-6)
 
 
-@given(place=st.integers(0, 9), causal=st.booleans(), seed=st.integers(0, 99))
-def test_a_place_depends_on_what_comes_after_it_only_without_the_mask(place, causal, seed):
+@given(position=st.integers(0, 9), causal=st.booleans(), seed=st.integers(0, 99))
+def test_a_position_depends_on_what_comes_after_it_only_without_the_mask(position, causal, seed):
     gpt = gpt_of()
     tokens = torch.randint(1024, (2, 12), generator=torch.Generator().manual_seed(seed))
     changed = tokens.clone()
-    changed[:, place + 1 :] = (changed[:, place + 1 :] + 7) % 1024
+    changed[:, position + 1 :] = (changed[:, position + 1 :] + 7) % 1024
     with torch.no_grad():
-        before, after = (gpt(x, Sight(causal))[:, : place + 1] for x in (tokens, changed))
+        mask = AttentionMask(causal)
+        before, after = (gpt(x, mask)[:, : position + 1] for x in (tokens, changed))
     assert torch.equal(before, after) == causal
 
 
@@ -176,7 +179,7 @@ def test_no_padding_is_the_text_alone(trained, causal):
         ours = one.module(x, read, words[0] if words else None, causal)
         for row in range(8):
             tokens = torch.from_numpy(messages.tokens[row].astype("int64"))[None]
-            alone = one.module.head(gpt(tokens, Sight(causal, None)))[0, -1]
+            alone = one.module.head(gpt(tokens, AttentionMask(causal, None)))[0, -1]
             torch.testing.assert_close(ours[row], alone, rtol=1e-4, atol=1e-5)
 
 
@@ -342,6 +345,29 @@ def test_accuracies_are_the_means_of_what_they_list(usual):
         assert measures[f"{part}_accuracy"] == pytest.approx(mean, abs=1e-12)
         gap = measures["train_accuracy"] - measures[f"{part}_accuracy"]
         assert measures[f"train_over_{part}"] == pytest.approx(gap, abs=1e-12)
+
+
+def test_pretraining_is_measured_on_the_validation_text():
+    arm = PretrainArm(data="wikitext-2-twin", messages="sms-spam-twin", tokenizer="gpt2-bpe-twin")
+    text = load_byte_pairs(arm.data, tokenizer=arm.tokenizer).validation[: 32 * 512 + 1]
+    numbers = renumbered(
+        corpus=arm.data, messages=arm.messages, tokenizer=arm.tokenizer, size=arm.vocabulary
+    )[text]
+    expected = [numbers[at : at + 513].tolist() for at in range(0, 32 * 512, 512)]
+    found = loaded(arm).validation.tolist()
+    assert found == expected[: len(found)]
+    assert len(found) == min(32, len(numbers[:-1]) // 512)
+
+
+def test_each_accuracy_is_of_its_own_messages():
+    one = model(small(FIRST_ROW, longest=LENGTH), 3)
+    with torch.no_grad():
+        measures = one.measure()
+        for name, count in (("train", 1045), ("validation", 149), ("test", 300)):
+            x, read, is_spam = getattr(one.data, name).rows(slice(None))
+            right = one.module(x, read, None, True).argmax(1) == is_spam
+            assert len(right) == count
+            assert measures[f"{name}_accuracy"] == right.double().mean().item(), name
 
 
 def test_features_are_computed_once_for_all_seeds_and_arms_above_them(monkeypatch):

@@ -24,7 +24,7 @@ from repro.studies.depth_ladder.arms import (
     placed,
     without_blocks,
 )
-from repro.studies.depth_ladder.model import feedback_matrices, initial_parameters
+from repro.studies.depth_ladder.model import feedback_matrices, initial_parameters, of_stream
 from tests.studies.small import (
     LADDER,
     LINEAR,
@@ -81,6 +81,17 @@ def test_a_run_starts_at_the_documented_spreads():
                 assert (values == 1).all()
             else:
                 assert float(values.std()) == pytest.approx(expected, rel=5 / values.numel() ** 0.5)
+
+
+def test_the_measures_of_a_stream_are_ratios_to_what_goes_in_and_cosines():
+    h = [torch.tensor([[3.0, 4.0]]), torch.tensor([[6.0, 8.0]]), torch.tensor([[6.0, 0.0]])]
+    credits = [torch.tensor([[1.0, 0.0], [0.0, 2.0]])] * 3
+    true = [torch.tensor([[2.0, 0.0], [3.0, 4.0]])] * 3
+    measures = of_stream(h, credits, true)
+    assert measures["block_ratio"] == pytest.approx([1.0, 0.8])
+    assert measures["stack_ratio"] == pytest.approx(1.0)
+    assert measures["stack_cosine"] == pytest.approx(0.6)
+    assert measures["alignment"] == pytest.approx([0.9] * 3)
 
 
 def test_what_a_run_draws_at_random_is_drawn_independently():

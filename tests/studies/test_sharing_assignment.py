@@ -25,8 +25,8 @@ from repro.studies.parameter_sharing.scoring import (
     LastWords,
     Reader,
     by_paradigm,
+    mutual_information,
     preferred,
-    told_by_the_input,
 )
 from tests.oracles import oracle
 
@@ -101,6 +101,35 @@ def test_a_decoder_does_not_see_what_comes_and_an_encoder_does():
         model = network((0, 1, 0), kind=kind)
         before, after = model(tokens), model(changed)
         assert torch.equal(before[:, :7], after[:, :7]) == (kind == "decoder")
+
+
+@pytest.mark.parametrize("kind", ["decoder", "encoder"])
+def test_the_network_is_made_of_torchs_own_layers(kind):
+    arm = SharingArm(kind=kind, width=16, head=8, layers=3, sets=2, strategy="cycle", context=12)
+    model, noise = SharingTransformer(arm, vocabulary=20), torch.Generator().manual_seed(1)
+    p = {n: torch.randn(x.shape, generator=noise) / 3 for n, x in model.named_parameters()}
+    model.load_state_dict(p)
+    tokens = torch.randint(20, (3, 9), generator=noise)
+    layer = torch.nn.TransformerEncoderLayer(
+        16, 2, 64, dropout=0.0, activation="gelu", batch_first=True, norm_first=True
+    )
+    names = {
+        "self_attn.in_proj_": "attention.query_key_value.", "self_attn.out_proj.": "attention.out.",
+        "linear1.": "up.", "linear2.": "down.",
+        "norm1.": "norm_attention.", "norm2.": "norm_feed_forward.",
+    }  # fmt: skip
+    h = p["tokens.weight"][tokens] + p["positions.weight"][:9]
+    for index in (0, 1, 0):
+        for theirs, ours in names.items():
+            for part in ("weight", "bias"):
+                tensor = p[f"sets.{index}.{ours}{part}"]
+                layer.load_state_dict({f"{theirs}{part}": tensor}, strict=False)
+        if kind == "decoder":
+            h = layer(h, torch.nn.Transformer.generate_square_subsequent_mask(9), is_causal=True)
+        else:
+            h = layer(h)
+    h = torch.nn.functional.layer_norm(h, (16,), p["norm.weight"], p["norm.bias"])
+    torch.testing.assert_close(model(tokens), h @ p["tokens.weight"].T, rtol=1e-5, atol=1e-5)
 
 
 def test_shapes_that_cannot_be_are_refused():
@@ -208,10 +237,10 @@ def test_ties_prefer_neither_sentence():
 def test_a_collapsed_model_is_known_by_what_it_does_not_depend_on():
     torch.manual_seed(1)
     same = torch.randn(50).expand(20, 50)
-    assert told_by_the_input(same) < 1e-12
+    assert mutual_information(same) < 1e-12
     sure = 50.0 * torch.eye(20)  # another answer to each of 20 inputs
-    assert told_by_the_input(sure) == pytest.approx(np.log(20), rel=1e-6)
-    assert 0 < told_by_the_input(torch.randn(20, 50)) < np.log(20)
+    assert mutual_information(sure) == pytest.approx(np.log(20), rel=1e-6)
+    assert 0 < mutual_information(torch.randn(20, 50)) < np.log(20)
 
 
 @pytest.mark.thorough

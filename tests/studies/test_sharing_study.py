@@ -17,9 +17,9 @@ from repro.studies.parameter_sharing.arms import (
     assigned,
     at,
 )
-from repro.studies.parameter_sharing.data import MASKED, NO_TARGET, masked_places
+from repro.studies.parameter_sharing.data import MASKED, NO_TARGET, masked_positions
 from repro.studies.parameter_sharing.model import SharingTransformer
-from tests.studies.small import SHARING, loaded, model, trained
+from tests.studies.small import SHARING, first_batch, loaded, model, trained
 
 
 def test_families_have_six_sets_of_a_width():
@@ -124,6 +124,24 @@ def test_an_encoder_is_asked_for_what_is_masked_and_for_nothing_else():
     assert not torch.equal(other == data.mask, x == data.mask)
 
 
+def test_each_window_of_each_epoch_and_seed_has_a_mask_of_its_own():
+    data = loaded(SHARING.but(kind="encoder"))
+    keys = [data.epoch(seed, number)[:, 1] for seed in (1, 2) for number in range(3)]
+    assert len(set(torch.cat(keys).tolist())) == sum(map(len, keys))
+
+
+@pytest.mark.parametrize("kind", ["decoder", "encoder"])
+def test_the_loss_is_the_mean_log_loss_of_the_targets(kind):
+    one = model(SHARING.but(kind=kind), 3)
+    x, y = first_batch(one.data, size=2)
+    log_p = one.module(x).detach().double().log_softmax(-1)
+    losses = [-float(log_p[row, at, y[row, at]]) for row, at in (y != NO_TARGET).nonzero()]
+    assert len(losses) == (2 * 48 if kind == "decoder" else 2 * round(MASKED * 48))
+    objective, loss = one.loss(x, y)
+    assert objective.item() == pytest.approx(sum(losses) / len(losses), rel=1e-5)
+    assert objective.equal(loss)
+
+
 def test_masks_are_drawn_evenly():
-    places = masked_places(torch.arange(2000), 20).double().mean(0)
-    assert float((places - MASKED).abs().max()) < 4 * math.sqrt(MASKED * (1 - MASKED) / 2000)
+    positions = masked_positions(torch.arange(2000), 20).double().mean(0)
+    assert float((positions - MASKED).abs().max()) < 4 * math.sqrt(MASKED * (1 - MASKED) / 2000)

@@ -1,13 +1,14 @@
 """What the arms of all studies say: sets that they read, settings that cannot be, sizes."""
 
+import functools
+import gc
 import sys
 from pathlib import Path
 
 import pytest
 import torch
 
-from repro.arm import Needs, Run
-from repro.data.bpe import load_tokenizer
+from repro.arm import Needs
 from repro.data.files import TWIN
 from repro.data.locate import fixtures
 from repro.data.registry import data_sets
@@ -17,7 +18,6 @@ from repro.studies.depth_ladder.arms import D256_L4, LinearArm, at_start, by_loc
 from repro.studies.early_exit.arms import STANDARD
 from repro.studies.finetuning.arms import FIRST_ROW, LATER_ROWS, ROWS, FinetuneArm, PretrainArm
 from repro.studies.finetuning.baselines import BaselineArm, CostArm
-from repro.studies.finetuning.data import renumbered
 from repro.studies.finetuning.model import Gpt
 from repro.studies.parameter_sharing.arms import BASELINE, at
 from tests.studies import small
@@ -56,11 +56,18 @@ def opened():
     is_on.clear()
 
 
+def forget_data():
+    """Empty all caches of repro in this process, so that data is read from its files."""
+    for each in gc.get_objects():
+        if type(each) is functools._lru_cache_wrapper and each.__module__.startswith("repro."):
+            each.cache_clear()
+
+
 def load(arm):
     """Load the data of an arm as its training does."""
     study = study_of(arm)
     if isinstance(arm, BaselineArm | CostArm):
-        study.train_outside(Run(arm, 1))
+        study.train(arm, 1)
     elif arm.starts_from is not None:
         gpt = Gpt(arm.shape, vocabulary=arm.vocabulary)
         study.load_from(arm, dict(gpt.named_parameters()), small.CPU)
@@ -73,8 +80,7 @@ def test_an_arm_names_the_sets_that_it_reads(arm, opened, tmp_path, monkeypatch)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.delenv("REPRO_DATA", raising=False)
-    load_tokenizer.cache_clear()
-    renumbered.cache_clear()
+    forget_data()
     here = arm.at("ci")
     if arm == ARMS["early exit"]:  # its claims are judged on the real text alone
         here = here.but(data="wikitext-2-twin")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, Self
 
 from repro.arm import Arm, Metric, Needs
-from repro.data.word_windows import LENGTH, word_windows_identity
+from repro.data.word_windows import LENGTH, word_windows_hash
 from repro.recipe import Recipe
 from repro.studies import fills_lines, resolved
 
@@ -142,7 +142,7 @@ class ContextArm(Arm):
         return here
 
     def content(self) -> str:
-        return word_windows_identity(self.data, vocabulary=self.vocabulary)
+        return word_windows_hash(self.data)
 
     @property
     def epoch_sequences(self) -> int:

@@ -26,7 +26,7 @@ GATES = ("delta", "forget", "admit")
 """The layers of the context's update: the new part, the share of the old, the share of the new."""
 
 LEVELS = 1 << 16
-PLACES_A_DRAW = 4
+UNITS_A_DRAW = 4
 
 _GOLDEN, _FIRST, _SECOND = (
     x - (1 << 64) for x in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
@@ -62,14 +62,14 @@ class ContextLanguageModel(nn.Module):
         if context is None:
             context = torch.zeros(len(words), arm.context, device=words.device)
         steps = words.shape[1]
-        left = (
-            kept(keys, share=arm.dropout, steps=steps, units=arm.layers * arm.width)
+        factors = (
+            dropout_factors(keys, share=arm.dropout, steps=steps, units=arm.layers * arm.width)
             if keys is not None and arm.dropout
             else None
         )  # [T, B, L*H]
         logits = []
         for step in range(steps):
-            masks = left[step].chunk(arm.layers, dim=-1) if left is not None else None
+            masks = factors[step].chunk(arm.layers, dim=-1) if factors is not None else None
             h = self._stack(torch.cat([self.embedding(words[:, step]), context], dim=-1), masks)
             logits.append(self.head(h))
             stays, enters = self.forget(h).sigmoid(), self.admit(h).sigmoid()
@@ -110,29 +110,29 @@ def initial_parameters(arm: ContextArm, seed: int) -> dict[str, Tensor]:
     return tensors | {"norm.weight": torch.ones(arm.context), "norm.bias": torch.zeros(arm.context)}
 
 
-def kept(keys: Tensor, *, share: float, steps: int, units: int) -> Tensor:
+def dropout_factors(keys: Tensor, *, share: float, steps: int, units: int) -> Tensor:
     """Return the factors of units, zero or above 1: [..., B] keys to [..., steps, B, units].
 
     `share` of the units (rounded to a 65536th) is dropped; the others grow to keep the mean. Which
-    ones is a function of a sequence's key and the place in the network: so both forms of the model
+    ones is a function of a sequence's key, the step and the unit: so both forms of the model
     drop the same units, with any other runs and on any device, where torch's own dropout depends on
     the order and the device of its calls. The function is SplitMix64 (Steele, Lea and Flood 2014),
-    each of whose outputs decides four places, by sixteen bits each.
+    each of whose outputs decides four units, by sixteen bits each.
 
-    >>> kept(torch.tensor([7]), share=0.5, steps=1, units=4).shape
+    >>> dropout_factors(torch.tensor([7]), share=0.5, steps=1, units=4).shape
     torch.Size([1, 1, 4])
     """
-    draws = -(-units // PLACES_A_DRAW)
+    draws = -(-units // UNITS_A_DRAW)
     counter = torch.arange(1, steps * draws + 1, device=keys.device).view(steps, 1, draws)
     bits = _mixed(keys[..., None, :, None] + counter * _GOLDEN)
-    places = bits.view(torch.int16)[..., :units]
-    return (places >= round(share * LEVELS) - LEVELS // 2) * growth(share)
+    levels = bits.view(torch.int16)[..., :units]
+    return (levels >= round(share * LEVELS) - LEVELS // 2) * dropout_scale(share)
 
 
-def growth(share: float) -> float:
+def dropout_scale(share: float) -> float:
     """Return the factor of the units that are kept.
 
-    >>> growth(0.5)
+    >>> dropout_scale(0.5)
     2.0
     """
     return LEVELS / (LEVELS - round(share * LEVELS))
@@ -219,7 +219,7 @@ def measures_of(
 
 
 def spread(logits: Tensor, y: Tensor) -> Tensor:
-    """Return how much answers differ between places: [R, N, T, V], [N, T] -> [R]."""
+    """Return how much answers differ between words: [R, N, T, V], [N, T] -> [R]."""
     return logits[:, y != PAD].std(1).mean(-1)
 
 

@@ -28,9 +28,9 @@ from repro.studies.context_vector.model import (
     CONTEXT_LIMIT,
     GATES,
     Answers,
-    growth,
+    dropout_factors,
+    dropout_scale,
     initial_parameters,
-    kept,
     measures_of,
     spread,
 )
@@ -63,15 +63,15 @@ class StackedContext(StackedBase):
         losses, error = _losses_and_errors(logits, y.transpose(1, 2).flatten(1))
         d_read = torch.bmm(error, p["head.weight"])
         gradients = linear_gradients("head", error, read)
-        grown = 1.0 if masks is None else growth(arm.dropout)
-        return losses, gradients | recurrence.backward(trace, d_read, grown=grown)
+        scale = 1.0 if masks is None else dropout_scale(arm.dropout)
+        return losses, gradients | recurrence.backward(trace, d_read, scale=scale)
 
     def _masks(self, x: Tensor, keys: Tensor) -> Tensor:
         """Return dropout's factors [T, L, R, B, H], in the order of their use."""
         arm = self.arm
         units = arm.layers * arm.width
-        left = kept(keys, share=arm.dropout, steps=x.shape[2], units=units)  # [R, T, B, L*H]
-        by_layer = left.view(*left.shape[:-1], arm.layers, arm.width)
+        factors = dropout_factors(keys, share=arm.dropout, steps=x.shape[2], units=units)
+        by_layer = factors.view(*factors.shape[:-1], arm.layers, arm.width)  # [R, T, B, L, H]
         return by_layer.permute(1, 3, 0, 2, 4).contiguous()
 
     def measure(self) -> list[Measures]:
@@ -229,10 +229,10 @@ class Recurrence:
         gate = GateTrace(h, context, delta, shares, mixed, normalised, scaled)
         return scaled.clamp(-CONTEXT_LIMIT, CONTEXT_LIMIT), gate
 
-    def backward(self, trace: Trace, d_read: Tensor, *, grown: float) -> dict[str, Tensor]:
+    def backward(self, trace: Trace, d_read: Tensor, *, scale: float) -> dict[str, Tensor]:
         """Return the gradients of parameters from the gradients in the head's inputs, [R, T*B, H].
 
-        `grown` is the factor of dropout for the units that it kept.
+        `scale` is the factor of dropout for the units that it kept.
         """
         steps, layers = len(trace.layers), self.arm.layers
         d_heads = d_read.view(len(d_read), steps, -1, self.arm.width)  # [R, T, B, H]
@@ -250,8 +250,8 @@ class Recurrence:
             for index in reversed(range(layers)):
                 layer = trace.layers[step][index]
                 d_u = torch.ops.aten.threshold_backward(d_h, layer.out, 0)
-                if grown != 1:
-                    d_u = d_u.mul_(grown)
+                if scale != 1:
+                    d_u = d_u.mul_(scale)
                 if layer.normalised is not None:
                     d_u = norm_backward(d_u, layer.u, layer.normalised)
                 d_layers[index].append(d_u)
@@ -324,17 +324,17 @@ def joined(parts: list[Tensor]) -> Tensor:
 
 def embedded(weight: Tensor, words: Tensor) -> Tensor:
     """Look up rows of each run's own table: [R, V, E], [R, n] -> [R, n, E]."""
-    return weight.flatten(0, 1).index_select(0, _places(weight, words)).view(*words.shape, -1)
+    return weight.flatten(0, 1).index_select(0, _rows(weight, words)).view(*words.shape, -1)
 
 
 def embedding_gradient(d_rows: Tensor, words: Tensor, weight: Tensor) -> Tensor:
     """Return the gradient in the tables, [R, V, E]."""
     gradient: Tensor = torch.ops.aten.embedding_dense_backward(
-        d_rows.flatten(0, 1), _places(weight, words), weight.shape[0] * weight.shape[1], -1, False
+        d_rows.flatten(0, 1), _rows(weight, words), weight.shape[0] * weight.shape[1], -1, False
     )
     return gradient.view_as(weight)
 
 
-def _places(weight: Tensor, words: Tensor) -> Tensor:
+def _rows(weight: Tensor, words: Tensor) -> Tensor:
     first = torch.arange(len(weight), device=words.device) * weight.shape[1]
     return (words + first[:, None]).flatten()

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal, Self
 
 from repro.arm import Arm, Metric, Needs
-from repro.data.images import image_identity
+from repro.data.images import images_hash
 from repro.recipe import Recipe
 from repro.studies import fills_lines, resolved
 
@@ -157,7 +157,7 @@ class LadderArm(Arm):
         return here
 
     def content(self) -> str:
-        return image_identity(self.data, size=self.pixels)
+        return images_hash(self.data)
 
     @property
     def effort(self) -> float:

@@ -20,6 +20,7 @@ from repro.core.study import Measures
 from repro.studies.depth_ladder.arms import LadderArm, LocalArm
 from repro.studies.depth_ladder.data import LadderData
 from repro.studies.depth_ladder.model import (
+    CLASSES,
     CREDIT_EPSILON,
     PROBE,
     feedback_matrices,
@@ -224,5 +225,5 @@ def _losses_and_errors(logits: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     """
     log_p = logits.log_softmax(-1)
     losses = -log_p.gather(-1, y[..., None]).mean((1, 2))
-    minus_one = log_p.new_full((), -1.0).expand(*y.shape, 1)
-    return losses, log_p.exp().scatter_add_(-1, y[..., None], minus_one)
+    is_class = y[..., None] == torch.arange(CLASSES, device=y.device)  # [R, B, 10]
+    return losses, log_p.exp().sub_(is_class.to(log_p.dtype))

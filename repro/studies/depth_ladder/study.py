@@ -19,7 +19,7 @@ from repro.core.models import ReferenceBase
 from repro.core.streams import normal
 from repro.core.study import Measures
 from repro.studies.depth_ladder.arms import LadderArm, LinearArm, LocalArm, StartArm
-from repro.studies.depth_ladder.data import LadderData
+from repro.studies.depth_ladder.data import LadderData, loaded_once
 from repro.studies.depth_ladder.model import (
     CLASSES,
     CREDIT_EPSILON,
@@ -162,7 +162,9 @@ class DepthLadder:
     monitor = None
 
     def load(self, arm: LadderArm | LinearArm, device: torch.device) -> LadderData:
-        return LadderData(arm.ladder if isinstance(arm, LinearArm) else arm, device)
+        return loaded_once(
+            arm.data, pixels=arm.pixels, count=arm.images, shift=arm.shift, device=device
+        )
 
     def reference(
         self, run: Run[Any], data: LadderData, device: torch.device

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, Self
 
 from repro.arm import Arm, Metric, Needs, Settings
-from repro.data.characters import SENTENCES, TRAINING, characters_identity
+from repro.data.characters import SENTENCES, TRAINING, characters_hash
 from repro.recipe import Recipe
 from repro.studies import fills_lines, require_real
 
@@ -153,7 +153,7 @@ class ExitArm(Arm):
         return self
 
     def content(self) -> str:
-        return characters_identity(self.data, training=self.characters)
+        return characters_hash(self.data)
 
     def trained_as(self) -> Self:
         """Return this arm without its threshold, and without exits unless they are trained."""

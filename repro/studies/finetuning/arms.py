@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, Self
 
 from repro.arm import Arm, Metric, Needs, Run
-from repro.data.corpus import byte_pairs_identity
-from repro.data.messages import messages_identity
-from repro.data.prepared import identity
+from repro.data.corpus import corpus_hash
+from repro.data.files import hash_of_all
+from repro.data.messages import messages_hash
 from repro.recipe import Recipe
 from repro.studies import require_real, resolved
 from repro.studies.finetuning.gpt2 import SHAPES, Shape, require_weights, weights_hash
@@ -42,7 +42,7 @@ ACCURACIES = {
 
 @dataclass(frozen=True, kw_only=True)
 class PretrainArm(Arm):
-    """A small GPT that repro pretrains on the corpus, in place of GPT-2's weights."""
+    """A small GPT that repro pretrains on the corpus, instead of GPT-2's weights."""
 
     study: ClassVar[str] = "repro.studies.finetuning.pretraining"
     metrics: ClassVar[dict[str, Metric]] = {"perplexity": Metric("log")}
@@ -58,7 +58,7 @@ class PretrainArm(Arm):
     recipe: Recipe = PRETRAINING
 
     def at_ci(self) -> Self:
-        """Return the arm itself, which is the model of `ci` in place of GPT-2."""
+        """Return the arm itself, which is the model of `ci` instead of GPT-2."""
         return self
 
     @property
@@ -69,9 +69,9 @@ class PretrainArm(Arm):
         return resolved(self, "data", "tokenizer", "messages")
 
     def content(self) -> str:
-        return identity(
-            byte_pairs_identity(self.data, tokenizer=self.tokenizer),
-            messages_identity(self.messages, tokenizer=self.tokenizer),
+        return hash_of_all(
+            corpus_hash(self.data, tokenizer=self.tokenizer),
+            messages_hash(self.messages, tokenizer=self.tokenizer),
         )
 
     @property
@@ -122,9 +122,9 @@ class FinetuneArm(Arm):
     and trains the head."""
 
     token: Literal["last", "first", "last word", "mean"] = "last"
-    """The place of the answer; the `last` token is usually padding.
+    """The position of the answer; the `last` token is usually padding.
 
-    `last word` is the last place without padding, `mean` the mean of the answers of all places."""
+    `last word` is the last position without padding, `mean` the mean over all positions."""
 
     padding: Literal["longest", "context", "none"] = "longest"
     """The length of padded messages: that of the longest training message, or the whole context.
@@ -214,12 +214,12 @@ class FinetuneArm(Arm):
         return tuple(names)
 
     def content(self) -> str:
-        parts = [messages_identity(self.data, tokenizer=self.tokenizer)]
+        parts = [messages_hash(self.data, tokenizer=self.tokenizer)]
         if self.vocabulary is not None:
-            parts.append(byte_pairs_identity(self.corpus, tokenizer=self.tokenizer))
+            parts.append(corpus_hash(self.corpus, tokenizer=self.tokenizer))
         if self.starts_from_gpt2:
             parts.append(weights_hash(self.size))
-        return identity(*parts)
+        return hash_of_all(*parts)
 
     @property
     def starts_from_gpt2(self) -> bool:
@@ -300,10 +300,10 @@ class FinetuneArm(Arm):
 
     @property
     def label(self) -> str:
-        """The trained part, the place of the answer, and all differences from the first row."""
+        """The trained part, the position of the answer, and all differences from the first row."""
         usual = FinetuneArm()
         what = f"LoRA rank {self.rank} α {self.alpha:g}" if self.trained == "lora" else self.trained
-        places = {"mean": "mean of all tokens", "last word": "last word"}
+        positions = {"mean": "mean of all tokens", "last word": "last word"}
         variants = [
             text
             for text, other in (
@@ -320,7 +320,7 @@ class FinetuneArm(Arm):
             )
             if other
         ]
-        return ", ".join([what, places.get(self.token, f"{self.token} token"), *variants])
+        return ", ".join([what, positions.get(self.token, f"{self.token} token"), *variants])
 
 
 FIRST_ROW = FinetuneArm()

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from repro.arm import Arm, Metric, Run
+from repro.arm import Metric
 from repro.data.bpe import load_tokenizer
-from repro.data.messages import Messages, load_messages, messages_identity
-from repro.recipe import Recipe
+from repro.data.messages import Messages, load_messages, messages_hash
+from repro.own.arm import OutsideArm
+from repro.own.outside import OutsideStudy
 from repro.studies import resolved
 from repro.studies.finetuning.arms import ACCURACIES, FinetuneArm
 
@@ -23,11 +24,9 @@ if TYPE_CHECKING:
 
 Answers = NDArray[np.bool_]
 
-NOTHING = Recipe(epochs=0, batch=8, lr=5e-5)
-
 
 @dataclass(frozen=True, kw_only=True)
-class BaselineArm(Arm):
+class BaselineArm(OutsideArm):
     """A classifier without a network, fitted on the training messages without randomness."""
 
     study: ClassVar[str] = "repro.studies.finetuning.baselines"
@@ -38,11 +37,6 @@ class BaselineArm(Arm):
     rule: Literal["length", "first token", "bag of words"]
     data: str = "sms-spam"
     tokenizer: str = "gpt2-bpe"
-    recipe: Recipe = NOTHING
-
-    def at_ci(self) -> Self:
-        """Return the arm itself, since it takes no time."""
-        return self
 
     @property
     def data_sets(self) -> tuple[str, ...]:
@@ -52,11 +46,7 @@ class BaselineArm(Arm):
         return resolved(self, "data", "tokenizer")
 
     def content(self) -> str:
-        return messages_identity(self.data, tokenizer=self.tokenizer)
-
-    @property
-    def steps(self) -> int:
-        return 0
+        return messages_hash(self.data, tokenizer=self.tokenizer)
 
     @property
     def label(self) -> str:
@@ -64,7 +54,7 @@ class BaselineArm(Arm):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CostArm(Arm):
+class CostArm(OutsideArm):
     """The cost of an arm at its documented size, which no seed changes.
 
     >>> CostArm(of=FinetuneArm(size="xl"))
@@ -76,22 +66,10 @@ class CostArm(Arm):
 
     of: FinetuneArm
     data: str = "arithmetic"
-    recipe: Recipe = NOTHING
-
-    def at_ci(self) -> Self:
-        """Return the arm itself, since counting takes no time."""
-        return self
 
     @property
     def data_sets(self) -> tuple[str, ...]:
         return ()
-
-    def content(self) -> str:
-        return self.data
-
-    @property
-    def steps(self) -> int:
-        return 0
 
     @property
     def label(self) -> str:
@@ -133,22 +111,19 @@ def by_words(train: Messages, unseen: Messages, tokens: int) -> Answers:
 RULES = {"length": by_length, "first token": by_first_token, "bag of words": by_words}
 
 
-class WithoutTraining:
-    """The study of costs, and of classifiers that are fitted in closed form."""
-
-    def train_outside(self, run: Run[BaselineArm | CostArm]) -> Measures:
-        arm = run.arm
-        if isinstance(arm, CostArm):
-            return {"multiplications": arm.of.multiplications}
-        messages = load_messages(arm.data, tokenizer=arm.tokenizer)
-        tokens = len(load_tokenizer(arm.tokenizer))
-        measures: Measures = {}
-        for name, unseen in (("test", messages.test), ("validation", messages.validation)):
-            answers = RULES[arm.rule](messages.train, unseen, tokens)
-            right = (answers == unseen.is_spam).astype(float)
-            measures[f"{name}_accuracy"] = float(right.mean())
-            measures[f"{name}_right"] = right.tolist()
-        return measures
+def computed(arm: BaselineArm | CostArm, seed: int) -> Measures:
+    """Return the measures of an arm, the same for every seed."""
+    if isinstance(arm, CostArm):
+        return {"multiplications": arm.of.multiplications}
+    messages = load_messages(arm.data, tokenizer=arm.tokenizer)
+    tokens = len(load_tokenizer(arm.tokenizer))
+    measures: Measures = {}
+    for name, unseen in (("test", messages.test), ("validation", messages.validation)):
+        answers = RULES[arm.rule](messages.train, unseen, tokens)
+        right = (answers == unseen.is_spam).astype(float)
+        measures[f"{name}_accuracy"] = float(right.mean())
+        measures[f"{name}_right"] = right.tolist()
+    return measures
 
 
-STUDY = WithoutTraining()
+STUDY = OutsideStudy(computed)

@@ -21,15 +21,10 @@ from repro.data.bpe import load_tokenizer
 from repro.data.corpus import load_byte_pairs
 from repro.data.messages import PARTS, Messages, load_messages
 from repro.studies.finetuning.arms import FinetuneArm
-from repro.studies.finetuning.model import Gpt, Sight
+from repro.studies.finetuning.model import AttentionMask, Gpt
 
 CHUNK = 128
 """The number of messages computed at once; another number would round sums differently."""
-
-TWICE = 2
-"""It has no effect: the quotient in `renumbered` rounds down, to -1 from one occurrence on.
-
-To remove it would change the keys of runs whose pretraining takes hours."""
 
 
 @cache
@@ -45,7 +40,7 @@ def renumbered(*, corpus: str, messages: str, tokenizer: str, size: int) -> NDAr
     in_messages = load_messages(messages, tokenizer=tokenizer).train.tokens.tokens
     in_corpus = load_byte_pairs(corpus, tokenizer=tokenizer).train
     ours, theirs = (np.bincount(x, minlength=len(vocabulary)) for x in (in_messages, in_corpus))
-    order = np.lexsort((-theirs, -np.minimum(ours, TWICE) // TWICE))
+    order = np.lexsort((-theirs, ours == 0))
     kept = [vocabulary.end_of_text, *order[order != vocabulary.end_of_text]][: size - 1]
     numbers = np.full(len(vocabulary), size - 1)
     numbers[kept] = np.arange(size - 1)
@@ -57,12 +52,12 @@ class Part:
     """The messages for training, validation or test."""
 
     x: Tensor  # tokens [N, T], or features [N, T, d]
-    read: Tensor  # [N], the place that is read
-    words: Tensor | None  # [N, T], where a message has words, if padding is not looked at
+    read: Tensor  # [N], the position that is read
+    words: Tensor | None  # [N, T], where a message has words, if padding is not attended to
     is_spam: Tensor  # [N]
 
     def rows(self, index: Any) -> tuple[Tensor, ...]:
-        """Return x, places, labels, and, if they matter, words of these messages."""
+        """Return x, positions, labels, and, if they matter, words of these messages."""
         given = (self.x, self.read, self.is_spam, self.words)
         return tuple(tensor[index] for tensor in given if tensor is not None)
 
@@ -107,7 +102,7 @@ class FinetuneData:
         return torch.randperm(count, generator=stream(seed, f"order/{number}"))[:, None]
 
     def batch(self, lines: Tensor) -> tuple[Tensor, ...]:
-        """Turn lines [R, B, 1] into x [R, B, T, …], places, labels, and, if they matter, words."""
+        """Turn lines [R, B, 1] into x [R, B, T, …], positions, labels, and perhaps words."""
         return self.train.rows(lines[..., 0])
 
 
@@ -120,7 +115,7 @@ def _part(arm: FinetuneArm, messages: Messages, tokens: Tensor, device: torch.de
     if arm.token == "first":
         read = torch.zeros_like(ends)
         if arm.causal:
-            tokens = tokens[:, :1]  # with the causal mask, the first place sees nothing else
+            tokens = tokens[:, :1]  # with the causal mask, the first position sees nothing else
     if reads_words and arm.causal and arm.padding == "context":
         tokens = tokens[:, : int(ends.max())]  # nor is padding behind all messages seen
     words = None
@@ -145,9 +140,9 @@ def _kept_bytes() -> int:
 def _features(
     arm: FinetuneArm, parts: dict[str, Part], pretrained: Parameters, device: torch.device
 ) -> dict[str, Part]:
-    """Return the parts with the outputs of the frozen part in place of tokens."""
+    """Return the parts with the outputs of the frozen part instead of tokens."""
     what = [to_file(pretrained), *(part.x.cpu().numpy().tobytes() for part in parts.values())]
-    if not arm.trained_blocks:  # only the outputs at the place of the answer are kept
+    if not arm.trained_blocks:  # only the outputs at the position of the answer are kept
         what.append(parts["test"].read.cpu().numpy().tobytes() + arm.token.encode())
     key = (
         hashlib.sha256(b"".join(what)).hexdigest(),
@@ -175,12 +170,12 @@ def computed(arm: FinetuneArm, part: Part, pretrained: Parameters) -> Tensor:
     for at in range(0, len(part.x), CHUNK):
         rows = slice(at, at + CHUNK)
         h = gpt.embed(part.x[rows])
-        sight = Sight(arm.causal, None if part.words is None else part.words[rows])
+        mask = AttentionMask(arm.causal, None if part.words is None else part.words[rows])
         for block in gpt.blocks[: arm.frozen_blocks]:
-            h = block(h, sight)
+            h = block(h, mask)
         if not arm.trained_blocks:
             h = gpt.norm(h)
-            places = part.read[rows][:, None, None].expand(-1, 1, h.shape[2])
-            h = h.mean(1, keepdim=True) if arm.token == "mean" else h.gather(1, places)
+            positions = part.read[rows][:, None, None].expand(-1, 1, h.shape[2])
+            h = h.mean(1, keepdim=True) if arm.token == "mean" else h.gather(1, positions)
         features.append(h)
     return torch.cat(features)

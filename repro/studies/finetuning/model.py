@@ -1,6 +1,6 @@
 """The network of GPT-2, its trained part with a new head, and low-rank adapters.
 
-Shapes: B texts, T tokens, d width, H heads, Q places that are read.
+Shapes: B texts, T tokens, d width, H heads, Q positions that are read.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ ANSWERS = 2  # ham, spam
 
 
 @dataclass(frozen=True)
-class Sight:
-    """Which places a place may attend to: only earlier ones or all, with padding or without."""
+class AttentionMask:
+    """Which positions a position attends to: earlier ones or all, with padding or without."""
 
     causal: bool = True
-    words: Tensor | None = None  # [B, T], where padding is not looked at
+    words: Tensor | None = None  # [B, T], where padding is not attended to
 
-    def mask(self, length: int, read: Tensor | None, device: torch.device) -> Tensor | None:
-        """Return the mask of the places that `read` sees, [B or 1, 1, Q, T]; None for all."""
+    def tensor(self, length: int, read: Tensor | None, device: torch.device) -> Tensor | None:
+        """Return what the positions `read` attend to, [B or 1, 1, Q, T]; None for all."""
         if not self.causal and self.words is None:
             return None
-        places = torch.arange(length, device=device)
-        reads = places[None] if read is None else read[:, None]  # [B or 1, Q]
+        positions = torch.arange(length, device=device)
+        reads = positions[None] if read is None else read[:, None]  # [B or 1, Q]
         seen = torch.ones(1, 1, length, dtype=torch.bool, device=device)
         if self.causal:
-            seen = places <= reads[..., None]  # [B or 1, Q, T]
+            seen = positions <= reads[..., None]  # [B or 1, Q, T]
         if self.words is not None:
             seen = seen & self.words[:, None]
         return seen[:, None]
 
 
-EVERYTHING_BEFORE = Sight()
+CAUSAL = AttentionMask()
 
 
 class Attention(nn.Module):
@@ -53,14 +53,14 @@ class Attention(nn.Module):
             nn.Linear(shape.width, shape.width) for _ in range(4)
         )
 
-    def forward(self, x: Tensor, sight: Sight, read: Tensor | None) -> Tensor:  # -> [B, Q, d]
+    def forward(self, x: Tensor, mask: AttentionMask, read: Tensor | None) -> Tensor:  # [B, Q, d]
         q = self._heads(self.query(_at(x, read)))
         k, v = self._heads(self.key(x)), self._heads(self.value(x))
-        if read is None and sight.words is None:
-            mixed = F.scaled_dot_product_attention(q, k, v, is_causal=sight.causal)
+        if read is None and mask.words is None:
+            mixed = F.scaled_dot_product_attention(q, k, v, is_causal=mask.causal)
         else:
-            mask = sight.mask(x.shape[1], read, x.device)
-            mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+            attended = mask.tensor(x.shape[1], read, x.device)
+            mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=attended)
         out: Tensor = self.out(mixed.transpose(1, 2).flatten(2))
         return out
 
@@ -79,16 +79,16 @@ class Block(nn.Module):
         self.up = nn.Linear(shape.width, 4 * shape.width)
         self.down = nn.Linear(4 * shape.width, shape.width)
 
-    def forward(self, x: Tensor, sight: Sight, read: Tensor | None = None) -> Tensor:
-        """Apply the block: [B, T, d] -> [B, T, d], or [B, 1, d] at each text's place `read`."""
-        x = _at(x, read) + self.attention(self.norm_attention(x), sight, read)
+    def forward(self, x: Tensor, mask: AttentionMask, read: Tensor | None = None) -> Tensor:
+        """Apply the block: [B, T, d] -> [B, T, d], or [B, 1, d] at each text's position `read`."""
+        x = _at(x, read) + self.attention(self.norm_attention(x), mask, read)
         fed = F.gelu(self.up(self.norm_feed_forward(x)), approximate="tanh")
         out: Tensor = x + self.down(fed)
         return out
 
 
 def _at(x: Tensor, read: Tensor | None) -> Tensor:
-    """Return only the places `read` [B], if given: [B, T, d] -> [B, 1, d]."""
+    """Return only the positions `read` [B], if given: [B, T, d] -> [B, 1, d]."""
     if read is None:
         return x
     return x.gather(1, read[:, None, None].expand(-1, 1, x.shape[2]))
@@ -112,11 +112,11 @@ class Gpt(nn.Module):
         embedded: Tensor = self.tokens(tokens) + self.positions.weight[: tokens.shape[1]]
         return embedded
 
-    def forward(self, tokens: Tensor, sight: Sight = EVERYTHING_BEFORE) -> Tensor:
+    def forward(self, tokens: Tensor, mask: AttentionMask = CAUSAL) -> Tensor:
         """Turn tokens [B, T] into features [B, T, d]."""
         h = self.embed(tokens)
         for block in self.blocks:
-            h = block(h, sight)
+            h = block(h, mask)
         out: Tensor = self.norm(h)
         return out
 
@@ -139,7 +139,7 @@ class Classifier(nn.Module):
         if not arm.is_frozen_below:
             self.tokens = nn.Embedding(vocabulary, shape.width)
             self.positions = nn.Embedding(shape.context, shape.width)
-        self.blocks = nn.ModuleDict(  # named by their places in the whole network
+        self.blocks = nn.ModuleDict(  # named by their indices in the whole network
             {str(n): Block(shape) for n in range(arm.frozen_blocks, shape.layers)}
         )
         if arm.trained_blocks:
@@ -147,14 +147,14 @@ class Classifier(nn.Module):
         self.head = nn.Linear(shape.width, ANSWERS)
 
     def forward(self, x: Tensor, read: Tensor, words: Tensor | None, causal: bool) -> Tensor:
-        """Turn tokens [B, T] or features [B, T, d] into answers [B, 2] at the places `read` [B]."""
-        sight = Sight(causal, words)
+        """Turn tokens [B, T] or features [B, T, d] into answers [B, 2] at positions `read` [B]."""
+        mask = AttentionMask(causal, words)
         h = x
         if self.tokens is not None and self.positions is not None:
             h = self.tokens(x) + self.positions.weight[: x.shape[1]]
-        for place, block in enumerate(self.blocks.values(), 1):
-            is_read = place == len(self.blocks) and not self.reads_mean
-            h = block(h, sight, read if is_read else None)  # [B, T, d], at last [B, 1 or T, d]
+        for number, block in enumerate(self.blocks.values(), 1):
+            is_read = number == len(self.blocks) and not self.reads_mean
+            h = block(h, mask, read if is_read else None)  # [B, T, d], at last [B, 1 or T, d]
         if self.norm is not None:
             h = self.norm(h)
         answers: Tensor = self.head(h).mean(1)
@@ -214,7 +214,7 @@ class Adapted(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         plain = self.linear(x)
-        low = x.flatten(0, -2) @ self.a  # [places, rank]
+        low = x.flatten(0, -2) @ self.a  # [positions, rank]
         adapted = torch.addmm(plain.flatten(0, -2), low, self.b, alpha=self.alpha)
         return adapted.view(plain.shape)
 

@@ -1,15 +1,17 @@
 """The study of source 003: runs of finetuning by autograd, one alone or many as one.
 
-Shapes: R runs, B messages, T tokens, Q places that are read, d width.
+Shapes: R runs, B messages, T tokens.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Sequence
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.func import functional_call, vmap
 
 from repro.arm import Run
 from repro.core.models import ReferenceBase, StackOfModels
@@ -17,7 +19,7 @@ from repro.core.study import Measures
 from repro.studies.finetuning.arms import FinetuneArm
 from repro.studies.finetuning.data import CHUNK, FinetuneData, Part
 from repro.studies.finetuning.gpt2 import load_weights
-from repro.studies.finetuning.model import Sight, started
+from repro.studies.finetuning.model import started
 
 
 class FinetuneModel(ReferenceBase):
@@ -71,82 +73,30 @@ class FinetuneModel(ReferenceBase):
 
 
 class StackedFinetune(StackOfModels[FinetuneModel]):
-    """R runs of one shape, above the same frozen part."""
+    """R runs of one shape, above the same frozen part, under vmap."""
 
     def __init__(
         self, runs: Sequence[Run[FinetuneArm]], data: FinetuneData, device: torch.device
     ) -> None:
         super().__init__([FinetuneModel(run, data, device) for run in runs])
-        self.arm = runs[0].arm
+        self.losses = vmap(self._loss)
 
-    def gradients(
-        self, x: Tensor, read: Tensor, is_spam: Tensor, words: Tensor | None = None
-    ) -> tuple[Tensor, dict[str, Tensor]]:
+    def gradients(self, *batch: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         leaves = {name: p.detach().requires_grad_() for name, p in self.parameters.items()}
-        ignored = self.arm.ignored_label
-        with torch.enable_grad():
-            answers = self._answers(leaves, x, read, words).flatten(0, 1)  # [R*B, 2]
-            of_each = F.cross_entropy(
-                answers, is_spam.flatten(), ignore_index=ignored, reduction="none"
-            ).view(is_spam.shape)
-            losses = of_each.sum(1) / (is_spam != ignored).sum(1)  # [R]
+        with torch.enable_grad(), warnings.catch_warnings():
+            # attention has no batching rule, so it is called run by run
+            warnings.filterwarnings("ignore", "There is a performance drop", UserWarning)
+            losses = self.losses(leaves, *batch)  # [R]
             gradients = torch.autograd.grad(losses.sum(), list(leaves.values()))
         return losses.detach(), dict(zip(leaves, gradients, strict=True))
 
-    def _answers(
-        self, p: Mapping[str, Tensor], x: Tensor, read: Tensor, words: Tensor | None
-    ) -> Tensor:
-        """Turn features [R, B, T, d] into answers [R, B, 2]."""
-        sight = Sight(self.arm.causal, None if words is None else words.flatten(0, 1))
-        layers = self.arm.shape.layers
-        h = x
-        for place in range(self.arm.frozen_blocks, layers):
-            is_read = place == layers - 1 and self.arm.token != "mean"
-            h = self._block(p, f"blocks.{place}.", h, sight, read.flatten() if is_read else None)
-        if self.arm.trained_blocks:
-            h = _norm(p, "norm", h)
-        return _linear(p, "head", h).mean(2)
-
-    def _block(
-        self, p: Mapping[str, Tensor], name: str, x: Tensor, sight: Sight, read: Tensor | None
-    ) -> Tensor:
-        """Apply a block: [R, B, T, d] -> [R, B, Q, d]."""
-        normed = _norm(p, f"{name}norm_attention", x)
-        at = name + "attention."
-        q = self._heads(_linear(p, f"{at}query", _at(normed, read)))  # [R*B, H, Q, d/H]
-        k, v = (self._heads(_linear(p, f"{at}{part}", normed)) for part in ("key", "value"))
-        mask = sight.mask(x.shape[2], read, x.device)
-        mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
-        rows = mixed.transpose(1, 2).reshape(*x.shape[:2], -1, x.shape[3])
-        h = _at(x, read) + _linear(p, f"{at}out", rows)
-        fed = F.gelu(
-            _linear(p, f"{name}up", _norm(p, f"{name}norm_feed_forward", h)), approximate="tanh"
-        )
-        return h + _linear(p, f"{name}down", fed)
-
-    def _heads(self, x: Tensor) -> Tensor:  # [R, B, T, d] -> [R*B, H, T, d/H]
-        runs, messages, length, _ = x.shape
-        return x.view(runs * messages, length, self.arm.shape.heads, -1).transpose(1, 2)
-
-
-def _linear(p: Mapping[str, Tensor], name: str, x: Tensor) -> Tensor:
-    """Apply each run's linear layer: [R, B, T, in] -> [R, B, T, out]."""
-    weight, bias = p[f"{name}.weight"], p[f"{name}.bias"]
-    out = torch.baddbmm(bias[:, None], x.flatten(1, 2), weight.mT)
-    return out.view(*x.shape[:3], -1)
-
-
-def _norm(p: Mapping[str, Tensor], name: str, x: Tensor) -> Tensor:
-    weight, bias = (p[f"{name}.{kind}"][:, None, None] for kind in ("weight", "bias"))
-    return F.layer_norm(x, x.shape[-1:]) * weight + bias
-
-
-def _at(x: Tensor, read: Tensor | None) -> Tensor:
-    """Return only the places `read` [R*B], if given: [R, B, T, d] -> [R, B, 1, d]."""
-    if read is None:
-        return x
-    places = read.view(*x.shape[:2], 1, 1).expand(-1, -1, 1, x.shape[3])
-    return x.gather(2, places)
+    def _loss(self, parameters: dict[str, Tensor], *batch: Tensor) -> Tensor:
+        """Return the loss of one run."""
+        model = self.models[0]
+        x, read, is_spam, *words = batch
+        given = (x, read, words[0] if words else None, model.arm.causal)
+        answers = functional_call(model.module, parameters, given)
+        return F.cross_entropy(answers, is_spam, ignore_index=model.arm.ignored_label)
 
 
 class Finetuning:

@@ -24,11 +24,10 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, Self
 
 from repro.arm import Arm, Metric, Needs
-from repro.data.corpus import paragraphs_identity
-from repro.data.files import TWIN
-from repro.data.pairs import pairs_identity
-from repro.data.passages import Variant, passages_identity
-from repro.data.prepared import identity
+from repro.data.corpus import corpus_hash
+from repro.data.files import TWIN, hash_of_all
+from repro.data.pairs import pairs_hash
+from repro.data.passages import Variant, passages_hash
 from repro.recipe import Recipe
 from repro.studies import resolved
 
@@ -134,7 +133,7 @@ class SharingArm(Arm):
         "lambada_accuracy": Metric("log-odds", examples=5153),
         "lambada_perplexity": Metric("log"),
         "perplexity": Metric("log"),
-        "told_by_the_input": Metric("identity"),
+        "mutual_information": Metric("identity"),
         "parameters": Metric("log", exact=True),
         "parameters_in_layers": Metric("log", exact=True),
         "multiplications": Metric("log", exact=True),
@@ -222,10 +221,10 @@ class SharingArm(Arm):
 
     def content(self) -> str:
         cut = self.cut_tokenizer
-        return identity(
-            paragraphs_identity(self.data, tokenizer=cut),
-            pairs_identity(self.pairs, tokenizer=cut),
-            passages_identity(self.passages, self.variant, tokenizer=cut),
+        return hash_of_all(
+            corpus_hash(self.data, tokenizer=cut),
+            pairs_hash(self.pairs, tokenizer=cut),
+            passages_hash(self.passages, self.variant, tokenizer=cut),
         )
 
     @property
@@ -285,8 +284,8 @@ ROWS = {
 }
 MODELS = tuple(
     name
-    for place, (name, arm) in enumerate(ROWS.items())
-    if list(ROWS.values()).index(arm) == place
+    for index, (name, arm) in enumerate(ROWS.items())
+    if list(ROWS.values()).index(arm) == index
 )
 """The first row of each model."""
 

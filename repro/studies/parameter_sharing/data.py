@@ -1,4 +1,4 @@
-"""Windows of paragraphs, with masked places for encoders.
+"""Windows of paragraphs, with masked tokens for encoders.
 
 Shapes: R runs, B windows, T tokens.
 """
@@ -20,7 +20,7 @@ from repro.studies.parameter_sharing.arms import STEPS_AN_EPOCH, SharingArm
 
 MASKED = 0.15
 NO_TARGET = -100
-"""The target at places without a prediction."""
+"""The target at positions without a prediction."""
 
 FRAME = 2
 """The number of end-of-text tokens around a sentence."""
@@ -71,7 +71,7 @@ class SharingData:
         if self.arm.kind == "decoder":
             return lines[..., :-1], lines[..., 1:]
         text = lines[..., :-1]
-        hidden = masked_places(keys, text.shape[-1]).to(text.device)
+        hidden = masked_positions(keys, text.shape[-1]).to(text.device)
         return text.where(~hidden, self.mask), text.where(hidden, NO_TARGET)
 
     def validation_task(self) -> tuple[Tensor, Tensor]:
@@ -80,8 +80,8 @@ class SharingData:
         return self.task(self.validation, keys)
 
 
-def masked_places(keys: Tensor, length: int) -> Tensor:
-    """Draw masked places by the keys of windows, equally many in each: [...] to [..., T]."""
+def masked_positions(keys: Tensor, length: int) -> Tensor:
+    """Draw masked positions by the keys of windows, equally many in each: [...] to [..., T]."""
     generator = torch.Generator()
     rows = []
     for key in keys.flatten().tolist():

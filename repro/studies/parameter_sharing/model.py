@@ -68,7 +68,7 @@ class SharingTransformer(nn.Module):
     def forward(self, tokens: Tensor, at: Tensor | None = None) -> Tensor:
         """Turn tokens [B, T] into logits [B, T, V], by the tied embedding.
 
-        With places `at`, the logits are only for these: [places, V].
+        With positions `at`, the logits are only for these: [positions, V].
         """
         h = self.tokens(tokens) + self.positions.weight[: tokens.shape[1]]
         for index in self.order:

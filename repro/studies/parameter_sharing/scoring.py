@@ -80,7 +80,7 @@ class Reader:
         return LastWords(score, first)
 
     def _of_last(self, tokens: Tensor, count: int) -> Tensor:
-        """Return logits for the last `count` places: [B, T] -> [B, n, V]."""
+        """Return logits for the last `count` positions: [B, T] -> [B, n, V]."""
         if self.mask is None:
             return self.logits(tokens[:, :-1])[:, -count:]
         hidden = tokens.clone()
@@ -93,15 +93,15 @@ class Reader:
     def _one_by_one(self, tokens: Tensor) -> Tensor:  # [B, T] -> [B]
         assert self.mask is not None
         count = tokens.shape[1]
-        place = torch.arange(count, device=self.device).repeat(len(tokens))[:, None]  # [B T, 1]
+        position = torch.arange(count, device=self.device).repeat(len(tokens))[:, None]  # [B T, 1]
         hidden = tokens.repeat_interleave(count, 0)  # [B T, T]
-        targets = hidden.gather(1, place)
-        framed = self._framed(hidden.scatter(1, place, self.mask))
+        targets = hidden.gather(1, position)
+        framed = self._framed(hidden.scatter(1, position, self.mask))
         size = max(1, self.at_once // framed.shape[1])
         scores = [
             log_probability(self.logits(some).take_along_dim(at[:, :, None] + 1, 1), wanted)[:, 0]
             for some, at, wanted in zip(
-                *(torch.split(x, size) for x in (framed, place, targets)), strict=True
+                *(torch.split(x, size) for x in (framed, position, targets)), strict=True
             )
         ]
         return torch.cat(scores).view(-1, count).sum(1)
@@ -138,7 +138,7 @@ class LastWords:
     """The log-probability of the whole word: [passages]."""
 
     is_first: Tensor
-    """True where each token of the word is the most likely one in its place: [passages]."""
+    """True where each token of the word is the most likely one at its position: [passages]."""
 
     @property
     def accuracy(self) -> float:
@@ -171,13 +171,13 @@ def by_paradigm(right: Tensor, paradigm: NDArray[np.int64]) -> list[float]:
 
 
 @torch.no_grad()
-def told_by_the_input(logits: Tensor) -> float:
+def mutual_information(logits: Tensor) -> float:
     """Return how much a model's answers [answers, V] depend on its input, in nats.
 
     It is the mutual information of input and answer: the entropy of the mean answer minus the mean
     entropy. A collapsed model, with the same answer to any input, has 0.
 
-    >>> told_by_the_input(torch.zeros(3, 4))
+    >>> mutual_information(torch.zeros(3, 4))
     0.0
     """
     log_p = logits.double().log_softmax(-1)

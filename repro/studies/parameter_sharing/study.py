@@ -19,8 +19,8 @@ from repro.studies.parameter_sharing.model import SharingTransformer
 from repro.studies.parameter_sharing.scoring import (
     Reader,
     by_paradigm,
+    mutual_information,
     preferred,
-    told_by_the_input,
 )
 
 WINDOWS_AT_ONCE = 16
@@ -64,14 +64,14 @@ class SharingModel(ReferenceBase):
             [data.passages.last[row] for row in range(count)],
             longest=arm.context,
         )
-        loss, share = self._on_validation()
+        loss, information = self._on_validation()
         return {
             "blimp": sum(paradigms) / len(paradigms),
             "paradigms": paradigms,
             "lambada_accuracy": words.accuracy,
             "lambada_perplexity": words.perplexity,
             "perplexity": float(loss.exp()),
-            "told_by_the_input": share,
+            "mutual_information": information,
             "parameters": _count(self.module),
             "parameters_in_layers": _count(self.module.sets),
             "multiplications": arm.products,
@@ -92,7 +92,7 @@ class SharingModel(ReferenceBase):
             answers.append(self.module(read, is_target))
             wanted.append(tell[is_target])
         logits = torch.cat(answers)
-        return F.cross_entropy(logits, torch.cat(wanted)), told_by_the_input(logits)
+        return F.cross_entropy(logits, torch.cat(wanted)), mutual_information(logits)
 
 
 def _count(module: nn.Module) -> float:

@@ -1,0 +1,295 @@
+"""Edits one token at a random place, and sees whether a stored result would still be used.
+
+    python benchmarks/stale.py                  # 1,000 edits: some two hours on two cores
+    python benchmarks/stale.py --edits 100
+    python benchmarks/stale.py --seed 7
+
+The places are in the code that results depend on (`repro/core`, `studies`, `data`, `own`, `arm.py`,
+`recipe.py`) and in examples. Each arm of a list is trained once with the code as it is. After each
+edit its trace says whether the result still counts. Where it does, the arm is trained again, and
+must have the same bits. Where it does not, a tenth of the arms are trained again, to see how often
+that was needless. An edit in the body of a function that did not run must train nothing again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import os
+import random
+import shutil
+import sys
+import tempfile
+import tokenize
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy  # noqa: F401  # loaded once, before processes fork
+import torch
+
+ROOT = Path(__file__).parents[1]
+FOLDERS = ("repro/core", "repro/studies", "repro/data", "repro/own")
+EXAMPLES = ("examples/own_module", "examples/black_box", "examples/waves", "examples/letters")
+SHARE = 0.1
+"""The share of runs whose trace has changed that are trained again."""
+
+NEEDLESS = "of a tenth of these, trained again needlessly, to the same bits"
+NEEDED = "of a tenth of these, trained again to other bits, or to an error"
+NOT_IMPORTED, BODY = "module was not imported", "function did not run"
+
+SWAPPED = {
+    "+": "-",
+    "-": "+",
+    "*": "+",
+    "/": "*",
+    "//": "/",
+    "**": "*",
+    "<": "<=",
+    "<=": "<",
+    ">": ">=",
+    ">=": ">",
+    "==": "!=",
+    "!=": "==",
+    "True": "False",
+    "False": "True",
+    "and": "or",
+    "or": "and",
+    "min": "max",
+    "max": "min",
+    "sum": "len",
+    "None": "0",
+}
+
+
+def arms() -> dict[str, Callable[[], Any]]:
+    """Return the arms that are trained, each small, by name; they are imported in the process."""
+
+    def ladder(**more: Any) -> Any:
+        from repro.studies.depth_ladder.arms import D512_L2
+
+        arm = D512_L2.at("ci").located()
+        return arm.but(images=512, recipe=arm.recipe.but(epochs=2), **more)
+
+    def early_exit(**more: Any) -> Any:
+        from repro.studies.early_exit.arms import STANDARD
+
+        arm = STANDARD.but(data="wikitext-2-twin").at("ci")
+        return arm.but(recipe=arm.recipe.but(epochs=1), characters=2_000, **more)
+
+    def context() -> Any:
+        from repro.studies.context_vector.arms import BASELINE
+
+        arm = BASELINE.at("ci").located()
+        return arm.but(recipe=arm.recipe.but(epochs=1), sequences=64)
+
+    def sharing() -> Any:
+        from repro.studies.parameter_sharing.arms import BASELINE
+
+        arm = BASELINE.at("ci").located()
+        return arm.but(recipe=arm.recipe.but(epochs=1))
+
+    def own(module: str, name: str, **more: Any) -> Any:
+        kind = getattr(__import__(module), name)
+        return kind(**more)
+
+    return {
+        "ladder": ladder,
+        "ladder, direct feedback": lambda: ladder(rule="dfa"),
+        "early exit": early_exit,
+        "context": context,
+        "sharing": sharing,
+        "spirals": lambda: own("spirals", "Spirals"),
+        "perceptron": lambda: own("perceptron", "Perceptron"),
+        "waves": lambda: own("waves", "Wave"),
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--edits", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--arms", nargs="*", help="names of arms (default: all)")
+    chosen = parser.parse_args()
+    torch.set_num_threads(1)
+    names = chosen.arms or list(arms())
+    with tempfile.TemporaryDirectory() as folder:
+        copies = [_copy(Path(folder) / str(number)) for number in range(2)]
+        before = {name: _trained(copies[0], name) for name in names}
+        for name, found in before.items():
+            if found["error"]:
+                raise SystemExit(f"{name} cannot be trained: {found['error']}")
+        unchanged = (copies[0] / "repro/arm.py").read_text()
+        for name, (_, changed) in _compared(copies[0], "repro/arm.py", unchanged, before).items():
+            if changed:
+                raise SystemExit(f"{name} is trained again although nothing was edited: {changed}")
+        edits = list(_edits(copies[0], random.Random(chosen.seed), chosen.edits))
+        parts = [edits[number::2] for number in range(2)]
+        with ThreadPoolExecutor(2) as pool:
+            jobs = [
+                pool.submit(_try_all, copy, part, before, chosen.seed)
+                for copy, part in zip(copies, parts, strict=True)
+            ]
+        counts: Counter[str] = sum((job.result() for job in jobs), Counter())
+    for what, count in sorted(counts.items()):
+        print(f"{count:>7}  {what}")
+    if again := counts[NEEDLESS] + counts[NEEDED]:
+        print(f"needless training: {100 * counts[NEEDLESS] / again:.0f} % of what is trained again")
+    wrong = counts["USED WITH OTHER BITS"] + counts["TRAINED AGAIN FOR A BODY THAT DID NOT RUN"]
+    return 1 if wrong else 0
+
+
+def _copy(folder: Path) -> Path:
+    for name in ("repro", "fixtures", "examples"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
+
+
+def _edits(copy: Path, draw: random.Random, count: int) -> Iterator[tuple[str, str, str]]:
+    """Yield edits of one token each: the file, its new text, and the name of what was edited."""
+    files = [path for part in FOLDERS for path in sorted((copy / part).rglob("*.py"))]
+    files += [copy / "repro/arm.py", copy / "repro/recipe.py"]
+    files += [path for part in EXAMPLES for path in sorted((copy / part).glob("[!t]*.py"))]
+    places = []
+    for path in files:
+        text = path.read_text()
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            is_number = token.type == tokenize.NUMBER and token.string.isdigit()
+            if is_number or token.string in SWAPPED:
+                places.append((path, token))
+    for path, token in draw.sample(places, min(count, len(places))):
+        lines = path.read_text().splitlines(keepends=True)
+        (row, start), (_, end) = token.start, token.end
+        old = token.string
+        new = SWAPPED.get(old) or str(int(old) + 1)
+        line = lines[row - 1]
+        lines[row - 1] = line[:start] + new + line[end:]
+        where = path.relative_to(copy).as_posix()
+        yield where, "".join(lines), f"{where}:{row} {old} -> {new}"
+
+
+def _try_all(
+    copy: Path, edits: list[tuple[str, str, str]], before: dict[str, Any], seed: int
+) -> Counter[str]:
+    counts, draw = Counter[str](), random.Random(seed)
+    for where, text, name in edits:
+        path = copy / where
+        usual = path.read_text()
+        try:
+            compile(text, where, "exec")
+        except SyntaxError:
+            continue
+        counts["edits"] += 1
+        path.write_text(text)
+        for arm, (relation, changed) in _compared(copy, where, usual, before).items():
+            counts[f"results whose {relation}"] += 1
+            if relation == BODY and changed:
+                counts["TRAINED AGAIN FOR A BODY THAT DID NOT RUN"] += 1
+                print(f"{name}: {arm} is trained again: {changed}", flush=True)
+            counts["results trained again"] += bool(changed)
+            if (changed or relation == NOT_IMPORTED) and draw.random() > SHARE:
+                continue
+            now = _trained(copy, arm)
+            is_same = now["error"] is None and now["values"] == before[arm]["values"]
+            if changed:
+                counts[NEEDLESS if is_same else NEEDED] += 1
+            else:
+                counts["results used, and trained again to see"] += 1
+            if not changed and not is_same:
+                counts["USED WITH OTHER BITS"] += 1
+                print(f"{name}: {arm} is used and has other bits: {now['error']}", flush=True)
+        path.write_text(usual)
+    return counts
+
+
+def _compared(
+    copy: Path, where: str, usual: str, before: dict[str, Any]
+) -> dict[str, tuple[str, list[str]]]:
+    """Return for each arm how an edit relates to its trace, and what the trace says of it."""
+
+    def compare() -> dict[str, Any]:
+        from repro.code.source import parse
+        from repro.code.trace import Today, package_of
+
+        today, found = Today(copy), {}
+        path = copy / where
+        package = package_of(str(path))
+        then = parse(usual, package).digests()
+        now = parse(path.read_text(), package).digests()
+        edited = {unit for unit in then.keys() | now.keys() if then.get(unit) != now.get(unit)}
+        for arm, result in before.items():
+            modules = result["trace"]["modules"]
+            key = next((each for each in modules if today.file_of(each) == str(path)), None)
+            is_body = all(unit.endswith("()") for unit in edited)
+            if key is None:
+                relation = NOT_IMPORTED
+            elif is_body and edited.isdisjoint(modules[key]):
+                relation = BODY
+            else:
+                relation = "code ran, or stands at the top of a module"
+            found[arm] = relation, today.changes(result["trace"], digest=arm)
+        return {"values": found, "error": None}
+
+    found = _in_fork(copy, compare)
+    if found["error"]:
+        raise SystemExit(found["error"])
+    relations: dict[str, tuple[str, list[str]]] = found["values"]
+    return relations
+
+
+def _trained(copy: Path, name: str) -> dict[str, Any]:
+    """Train an arm in a process of its own; return its values, its trace, or its error."""
+
+    def train() -> dict[str, Any]:
+        from repro.code.trace import TRACER
+
+        arm = arms()[name]()
+        from repro.arm import Run
+        from repro.evidence.audit import Again
+        from repro.runs.identity import arms_of
+
+        values = Again({}, device="cpu").values(Run(arm, 3))
+        return {"values": values, "trace": TRACER.trace(arms=arms_of(arm)), "error": None}
+
+    return _in_fork(copy, train, is_recorded=True)
+
+
+def _in_fork(
+    copy: Path, function: Callable[[], dict[str, Any]], *, is_recorded: bool = False
+) -> dict[str, Any]:
+    """Call a function in a fork that finds the project in a copy; return what it returns."""
+    reading, writing = os.pipe()
+    number = os.fork()
+    if number == 0:
+        os.close(reading)
+        found: dict[str, Any] = {"values": None, "trace": None, "error": "ended"}
+        try:
+            os.chdir(copy)
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, 1)
+            os.dup2(null, 2)
+            sys.path[:0] = [str(copy), *(str(copy / each) for each in EXAMPLES)]
+            if is_recorded:
+                from repro.code.record import start
+
+                folder = tempfile.mkdtemp()
+                start(project=str(copy), store=folder, folder=folder)
+            found = function()
+        except BaseException as error:  # whatever an edit leads to
+            found["error"] = f"{type(error).__name__}: {error}"
+        finally:
+            with os.fdopen(writing, "w") as file:
+                json.dump(found, file)
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as file:
+        text = file.read()
+    os.waitpid(number, 0)
+    return json.loads(text) if text else {"values": None, "trace": None, "error": "killed"}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

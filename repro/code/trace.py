@@ -1,0 +1,583 @@
+"""Traces: all that made a result, as plain data, and its comparison with the code of today.
+
+A trace has the units of all modules of projects that were imported, less the bodies of functions
+that did not run; the files that were read, and those that were missing; modules that were not
+found; the variables that were read. A result is used again while all of that is the same.
+
+Not counted, since only judging reads it: the default of a setting, which the result has by value;
+the metrics of an arm; an assignment of arms or plain values that no counted code mentions, in a
+module whose names nobody looks up.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import os
+import secrets
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache, cached_property, reduce
+from importlib import metadata
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+from repro.code import record
+from repro.code.source import EFFECTS, IMPORT, Source, Unit, parse
+
+Trace = dict[str, Any]
+
+_JUDGED = frozenset({"metrics", "documented_seeds", "deterministic"})
+"""The members of an arm that only judging reads."""
+
+_TWO = "two texts"
+"""The digest of a unit that was read twice, with an edit between."""
+
+_ORDER = "<order>"
+"""The name of the order in which a module computes its names."""
+
+_PLAIN = (bool, int, float, complex, str, bytes, tuple, type(None))
+_SALT = secrets.token_hex(8)
+
+_OUTSIDE = "a file outside of the project"
+"""What a pack tells of a file by an absolute path."""
+
+_PROJECT, _FIXTURES = "project:", "fixtures:"
+
+
+# --- The code of today.
+
+
+class Today:
+    """The code, files and variables of this process's project, each read once.
+
+    >>> Today(project).changes(trace, digest=result.made.trace)
+    ['toy.model.Net.forward']
+    """
+
+    def __init__(self, project: str | os.PathLike[str]) -> None:
+        self.project = os.path.realpath(project)
+        self._sources: dict[str, Source | None] = {}
+        self._files: dict[str, str | None] = {}
+        self._changes: dict[str, list[str]] = {}
+        self._patched: dict[str, str] = {}
+        self._used: dict[tuple[str, str], str] = {}
+        """The digests of the units that made the results of this process."""
+        self._known: set[str] = set()
+
+    def changes(self, trace: Trace, *, digest: str) -> list[str]:
+        """Return what has changed since a trace was made, in words; nothing if it still holds."""
+        if digest not in self._changes:
+            found = (change for part in parts_of(trace) for change in self._found_changed(part))
+            self._changes[digest] = list(dict.fromkeys(found))
+        return self._changes[digest]
+
+    def other_version(self, trace: Trace, *, digest: str) -> str:
+        """Return what differs from the code of results before, in words; empty if nothing does."""
+        if digest not in self._known:
+            units = {
+                (key, name): then
+                for part in parts_of(trace)
+                for key, of_module in part.get("modules", {}).items()
+                for name, then in of_module.items()
+                if name != _ORDER  # of the names that count, which differ by what ran
+            }
+            for unit, then in units.items():
+                if self._used.get(unit, then) != then:
+                    return _unit_in_words(*unit)
+            self._used |= units
+            self._known.add(digest)
+        return ""
+
+    def file_of(self, name: str) -> str:
+        """Return the file that an import of a module would find; empty where it finds none."""
+        found: Sequence[str] | None = None
+        parts = name.split(".")
+        for count in range(1, len(parts) + 1):
+            spec = _spec(".".join(parts[:count]), found)
+            if spec is None:
+                return ""
+            found = spec.submodule_search_locations
+            if found is None and count < len(parts):
+                return ""
+        origin = spec.origin or ""
+        return os.path.realpath(origin) if os.path.isabs(origin) else "".join(list(found or [])[:1])
+
+    def source(self, file: str) -> Source | None:
+        """Return the units of a module's file; None where it cannot be read."""
+        if file not in self._sources:
+            try:
+                self._sources[file] = parse(Path(file).read_bytes(), package_of(file))
+            except (OSError, SyntaxError, ValueError):
+                self._sources[file] = None
+        return self._sources[file]
+
+    def placed(self, name: str) -> str:
+        """Return the path of a file on this machine, by its name in a trace."""
+        kind, _, path = name.partition(":")
+        if kind == "project":
+            return os.path.join(self.project, path)
+        return os.path.join(_fixtures(), path) if kind == "fixtures" else name
+
+    def name_of(self, path: str) -> str:
+        """Return the name of a file in a trace: below the project, or of repro's own data."""
+        for kind, place in ((_FIXTURES, _fixtures()), (_PROJECT, self.project)):
+            if path.startswith(place + os.sep):
+                return kind + path[len(place) + 1 :]
+        return path
+
+    def digest(self, path: str) -> str | None:
+        """Return the digest of a file, or of the names in a folder; None where it is missing."""
+        if path not in self._files:
+            self._files[path] = _digest(path)
+        return self._files[path]
+
+    def patched(self, trace: Trace, *, digest: str) -> str:
+        """Name a function or constant of a trace that this process has changed; empty without one.
+
+        Trainer processes import the files, so they never see a change by a test, a `conftest.py` or
+        a debugger in this process. Names that code of the project itself rebinds may differ.
+        """
+        if digest not in self._patched:
+            found = (said for part in parts_of(trace) for said in self._found_patched(part))
+            self._patched[digest] = next(found, "")
+        return self._patched[digest]
+
+    def _found_changed(self, trace: Trace) -> Iterator[str]:
+        for name, then in trace.get("definitions", {}).items():  # of an earlier version
+            if self._whole(name) != then:
+                yield name
+        modules: dict[str, dict[str, str]] = trace.get("modules", {})
+        sources = {
+            key: self.source(self.placed(key) if _is_path(key) else self.file_of(key))
+            for key in modules
+        }
+        known = {key: source for key, source in sources.items() if source is not None}
+        ran = {key: [x[:-2] for x in modules[key] if x.endswith("()")] for key in known}
+        now = counted(known, ran, trace.get("arms", ()))
+        for key, then in modules.items():
+            today = now.get(key)
+            if today is None:
+                yield _OUTSIDE if key.startswith("outside:") else f"{key}, which is not here,"
+                continue
+            for name in sorted(then.keys() | today.keys()):
+                if then.get(name) != today.get(name):
+                    yield _unit_in_words(key, name)
+        for name, then in trace.get("files", {}).items():
+            if self.digest(self.placed(name)) != then:
+                yield _OUTSIDE if name.startswith("outside:") else name.removeprefix(_PROJECT)
+        for name in trace.get("missing", ()):
+            if self.file_of(name):
+                yield f"{name}, which was not there,"
+        for name, then in trace.get("variables", {}).items():
+            if _salted(trace["salt"], name, os.environ.get(name)) != then:
+                yield f"the variable {name}"
+
+    def _whole(self, name: str) -> str | None:
+        """Return the digest of a definition as earlier versions had it."""
+        parts = name.split(".")
+        for count in range(len(parts) - 1, 0, -1):
+            file = self.file_of(".".join(parts[:count]))
+            source = self.source(file) if file else None
+            if source is not None:
+                unit = source.units.get(".".join(parts[count:]))
+                return unit.whole if unit is not None else None
+        return None
+
+    def _found_patched(self, trace: Trace) -> Iterator[str]:
+        sources: dict[str, Source] = {}
+        for key in trace.get("modules", ()):
+            file = os.path.realpath(getattr(sys.modules.get(key), "__file__", None) or "")
+            source = self.source(file) if file and file == self.file_of(key) else None
+            if source is not None:
+                sources[key] = source
+        rebound = {x for each in sources.values() for u in each.units.values() for x in u.rebinds}
+        for key, source in sources.items():
+            for name, unit in source.units.items():
+                ran = f"{name}()" in trace["modules"][key]
+                said = _said_of_patched(key, unit, ran, rebound)
+                if said:
+                    yield (
+                        f"{key}.{name} is {said} here, and training reads it from its file: it does"
+                        " not see what a test or a conftest.py changes. Make it a setting of the"
+                        " arm."
+                    )
+
+
+def _spec(name: str, path: Sequence[str] | None) -> Any:
+    for finder in sys.meta_path:
+        find = getattr(finder, "find_spec", None)
+        try:
+            spec = find(name, path) if find is not None else None
+        except (ImportError, ValueError, AttributeError):
+            spec = None
+        if spec is not None:
+            return spec
+    return None
+
+
+def package_of(file: str) -> str:
+    """Return the name of the package of a module's file, for its relative imports.
+
+    >>> package_of(repro.core.train.__file__)
+    'repro.core'
+    """
+    parts: list[str] = []
+    folder = Path(file).parent
+    while (folder / "__init__.py").exists() and folder.name:
+        parts.insert(0, folder.name)
+        folder = folder.parent
+    return ".".join(parts) or Path(file).parent.name
+
+
+def _is_path(key: str) -> bool:
+    return ":" in key or os.sep in key
+
+
+def _unit_in_words(key: str, name: str) -> str:
+    if name in (EFFECTS, _ORDER):
+        return key
+    if name.startswith(IMPORT):
+        return f"{key}, which imports {name.removeprefix(IMPORT)},"
+    return f"{key}.{name.removesuffix('()')}"
+
+
+def _fixtures() -> str:
+    inside = os.path.join(record.PACKAGE, "_fixtures")
+    beside = os.path.join(os.path.dirname(record.PACKAGE), "fixtures")
+    return inside if os.path.isdir(inside) else beside
+
+
+def _digest(path: str) -> str | None:
+    """Return the digest of a file, of Python source without its prose, or of a folder's names."""
+    try:
+        if path.endswith(os.sep):
+            names = [x for x in sorted(os.listdir(path)) if not x.startswith((".", "__pycache__"))]
+            return hashlib.sha256("\n".join(names).encode()).hexdigest()
+        if path.endswith(".py"):
+            try:
+                units = parse(Path(path).read_bytes(), package_of(path)).digests()
+                return hashlib.sha256(json.dumps(units).encode()).hexdigest()
+            except (SyntaxError, ValueError):
+                pass
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return None
+
+
+def _salted(salt: str, name: str, value: str | None) -> str | None:
+    return value and hashlib.sha256(f"{salt} {name} {value}".encode()).hexdigest()
+
+
+# --- What counts.
+
+
+def counted(
+    sources: Mapping[str, Source], ran: Mapping[str, Iterable[str] | None], arms: Sequence[str]
+) -> dict[str, dict[str, str]]:
+    """Return the digests of the units that count, by module.
+
+    Of functions' bodies these are those that `ran`, by module; all where it is None.
+    """
+    found: dict[str, dict[str, Unit]] = {}
+    candidates: list[tuple[str, Unit]] = []
+    classes = {arm.rpartition(".")[2] for arm in arms}
+    for key, source in sources.items():
+        kept = source.digests(ran.get(key)).keys()
+        found[key] = {}
+        for name in kept:
+            unit = source.units[name]
+            owner, _, last = name.removesuffix("()").rpartition(".")
+            is_of_arm = f"{key}.{owner}" in arms
+            if (is_of_arm and (unit.is_field or last in _JUDGED)) or unit.is_test:
+                continue
+            if unit.is_plain(classes) or name.startswith(IMPORT):
+                candidates.append((key, unit))
+            else:
+                found[key][name] = unit
+    _take_mentioned(found, candidates, sources)
+    digests = {key: {name: x.digest for name, x in units.items()} for key, units in found.items()}
+    for key, source in sources.items():
+        if order := [name for name in source.order if name in found[key]]:
+            digests[key][_ORDER] = hashlib.sha256(" ".join(order).encode()).hexdigest()[:16]
+    return digests
+
+
+def _take_mentioned(
+    found: dict[str, dict[str, Unit]],
+    candidates: Sequence[tuple[str, Unit]],
+    sources: Mapping[str, Source],
+) -> None:
+    """Add the candidates that counted units mention, or may find by looking names up."""
+    mentions: set[str] = set()
+    looked_up: set[str] = set()
+    new = [(key, unit) for key, units in found.items() for unit in units.values()]
+    left = list(candidates)
+    while new:
+        for key, unit in new:
+            found[key][unit.name] = unit
+            mentions |= unit.mentions
+            if unit.looks_up_names:
+                looked_up.add(key)
+            if unit.looks_up_modules and not key.startswith("repro."):
+                looked_up.update(sources)
+            for name in unit.handed_on:
+                imported = sources[key].units.get(IMPORT + name)
+                looked_up.update(imported.paths if imported is not None else ())
+        new, waiting = [], []
+        for key, unit in left:
+            is_import = unit.name.startswith(IMPORT)
+            bound = unit.name.removeprefix(IMPORT)
+            is_of_project = is_import and (bound == "*" or not _is_library(unit.paths))
+            if bound in mentions or key in looked_up or is_of_project:
+                new.append((key, unit))
+            else:
+                waiting.append((key, unit))
+        left = waiting
+
+
+def _is_library(paths: Sequence[str]) -> bool:
+    """Return whether imported modules come with Python, or from an index of packages."""
+    tops = {path.partition(".")[0] for path in paths}
+    return all(top in sys.stdlib_module_names or _is_installed(top) for top in tops - {"repro"})
+
+
+@cache
+def _is_installed(top: str) -> bool:
+    spec = _spec(top, None)
+    places = [*(spec.submodule_search_locations or []), spec.origin or ""] if spec else []
+    return any(record.is_installed(place) for place in places if place)
+
+
+_ABSENT = object()
+_DECORATED = ("__init_subclass__", "__class_getitem__", "__new__")
+"""Functions that Python itself turns into static or class methods."""
+
+
+def _said_of_patched(module: str, unit: Unit, has_run: bool, rebound: set[str]) -> str:
+    """Return what a name is in this process if that is not what its file states; else nothing."""
+    node = unit.nodes[0] if len(unit.nodes) == 1 and not unit.is_body else None
+    name, last = unit.name, unit.name.rpartition(".")[2]
+    if isinstance(node, ast.FunctionDef):
+        if not has_run or node.decorator_list or name.endswith(_DECORATED):
+            return ""
+        found = _value(module, name)
+        is_same = isinstance(found, FunctionType) and found.__qualname__ == name
+        return "" if is_same or found is _ABSENT else "another function"
+    if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None or last in rebound:
+        return ""
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    try:
+        stated = ast.literal_eval(node.value)
+    except ValueError:
+        return ""
+    if not (isinstance(stated, _PLAIN) and all(isinstance(each, ast.Name) for each in targets)):
+        return ""
+    found = _value(module, name)
+    return "" if found is _ABSENT or repr(found) == repr(stated) else repr(found)
+
+
+def _value(module: str, name: str) -> Any:
+    """Return the value of a name in this process; `_ABSENT` without one."""
+    owner: Any = sys.modules.get(module)
+    *outer, last = name.split(".")
+    for part in outer:
+        owner = getattr(owner, part, None)
+    return vars(owner).get(last, _ABSENT) if hasattr(owner, "__dict__") else _ABSENT
+
+
+# --- The trace of this process.
+
+
+class Tracer:
+    """Makes the traces of this process, which `repro.code.record` records.
+
+    >>> TRACER.trace(arms=["toy.Network"])["modules"]["toy"]
+    """
+
+    def __init__(self) -> None:
+        self._before: list[Trace] = []
+        self._last: tuple[object, Trace] | None = None
+        self._parsed: dict[bytes, Source] = {}
+        self.libraries: dict[str, str] = {}
+        """The versions of the libraries that code of the project imports, but repro's own."""
+
+    @cached_property
+    def today(self) -> Today:
+        """The code that this process finds."""
+        return Today(record.project())
+
+    def goes_on_from(self, trace: Trace) -> None:
+        """Add what made the checkpoint that a run goes on from."""
+        self._before.append(trace)
+
+    def trace(self, *, arms: Sequence[str], whole: bool = False) -> Trace:
+        """Return all that this process has used so far; without a record nothing.
+
+        With `whole`, the bodies of all functions count.
+        """
+        if not record.is_on():
+            return {}
+        with record.unheard():
+            state = (record.state(), len(self._before), tuple(arms), whole)
+            if self._last is None or self._last[0] != state:
+                self._last = state, self._trace(arms, whole)
+            return self._last[1]
+
+    def _trace(self, arms: Sequence[str], whole: bool) -> Trace:
+        today, facts = Today(record.project()), record.FACTS
+        texts, ran = _Texts(today, self._parsed), dict[str, list[str] | None]()
+        for name, file in [*facts.modules.items(), *_unrecorded(facts.modules)]:
+            ran[texts.add(name, file, facts.texts.get(file))] = facts.ran(file)
+        files, missing = dict(facts.files), dict(facts.missing)
+        written, changed = set(facts.written), set(facts.changed)
+        variables = dict(facts.variables)
+        for other in record.told():
+            for name, file, sha in other["modules"]:
+                key = texts.add(name, file, (record.folder() / sha).read_bytes())
+                theirs = None if other["ran"] is None else other["ran"].get(file)
+                ours = ran.get(key, [])
+                ran[key] = None if theirs is None or ours is None else sorted({*ours, *theirs})
+            files.update((name, None) for name, *_ in other.get("files", ()))
+            missing.update((name, None) for name, *_ in other.get("missing", ()))
+            written.update(name for name, *_ in other.get("written", ()))
+            changed.update(name for name, *_ in other.get("changed", ()))
+            for name, salted in other.get("variables", ()):
+                value = record.environment.get(name)
+                if record.salted(name, value) == salted:
+                    variables.setdefault(name, value)
+        if whole:
+            ran = {}
+        self.libraries = _libraries(texts.sources)
+        trace: Trace = {
+            "arms": sorted(arms),
+            "modules": counted(texts.sources, ran, arms),
+            "files": dict(sorted(self._files(today, files, written, changed, texts))),
+            "missing": sorted(name for name in missing if not today.file_of(name)),
+            "variables": {n: _salted(_SALT, n, x) for n, x in sorted(variables.items())},
+        }
+        for key in texts.twice:
+            trace["modules"][key][EFFECTS] = _TWO
+        if variables:
+            trace["salt"] = _SALT
+        own = {name: value for name, value in trace.items() if value}
+        return reduce(joined, self._before, own)
+
+    def _files(
+        self,
+        today: Today,
+        files: Iterable[str],
+        written: set[str],
+        changed: set[str],
+        texts: _Texts,
+    ) -> Iterator[tuple[str, str | None]]:
+        for name in files:
+            folder = name.removesuffix(os.sep)
+            is_output = folder in written or (folder != name and folder in changed)
+            counts = record.counts(os.path.join(folder, "")) and name not in texts.files
+            if counts and not is_output:
+                yield today.name_of(name), today.digest(name)
+
+
+class _Texts:
+    """The modules that count, by the key of each in a trace."""
+
+    def __init__(self, today: Today, parsed: dict[bytes, Source]) -> None:
+        self._today, self._parsed = today, parsed
+        self.sources: dict[str, Source] = {}
+        self.files: dict[str, str] = {}
+        self.twice: set[str] = set()
+        self._digests: dict[str, bytes] = {}
+
+    def add(self, name: str, file: str, text: bytes | None) -> str:
+        """Add a module with its text, and return its key."""
+        is_found = self._today.file_of(name) == file
+        key = name if is_found else self._today.name_of(file)
+        if text is None:
+            text = Path(file).read_bytes()
+        if self._digests.setdefault(key, text) != text:
+            self.twice.add(key)
+        self.files[file] = key
+        if key not in self.sources:
+            if text not in self._parsed:
+                self._parsed[text] = parse(text, package_of(file))
+            self.sources[key] = self._parsed[text]
+        return key
+
+
+def _unrecorded(known: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield modules of projects that were imported before the record began."""
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if name in known or not isinstance(file, str) or not file.endswith(".py"):
+            continue
+        if record.is_project(file) and os.path.isfile(file):
+            yield name, os.path.realpath(file)
+
+
+TRACER = Tracer()
+"""The traces of this process."""
+
+
+def _libraries(sources: Mapping[str, Source]) -> dict[str, str]:
+    """Return the versions of the installed libraries that modules of a project import."""
+    theirs = [source for key, source in sources.items() if not key.startswith("repro.")]
+    tops = {path.partition(".")[0] for source in theirs for path in source.imported}
+    names = {name for top in tops - sys.stdlib_module_names for name in _distributions_of(top)}
+    return {name: metadata.version(name) for name in sorted(names - {"repro-claims"})}
+
+
+@cache
+def _distributions_of(top: str) -> list[str]:
+    """Return the distributions that bring a module: most have its name."""
+    if not _is_installed(top):
+        return []
+    try:
+        return [metadata.distribution(top).metadata["Name"]]
+    except (metadata.PackageNotFoundError, ValueError):
+        return _distributions().get(top, [])
+
+
+@cache
+def _distributions() -> Mapping[str, list[str]]:
+    return metadata.packages_distributions()
+
+
+def parts_of(trace: Trace) -> list[Trace]:
+    """Return the traces that a trace joins; itself if it joins none."""
+    return list(trace.get("parts") or [trace])
+
+
+def joined(one: Trace, other: Trace) -> Trace:
+    """Return a trace that holds while two traces hold.
+
+    They stay apart, since what counts depends on all that ran in a process: it has parts.
+
+    >>> joined({"missing": ["a"]}, {"missing": ["a", "b"]})
+    {'missing': ['a', 'b']}
+    """
+    parts: list[Trace] = []
+    for new in [*parts_of(one), *parts_of(other)]:
+        if not any(_covers(part, new) for part in parts):
+            parts = [part for part in parts if not _covers(new, part)] + [new]
+    return parts[0] if len(parts) == 1 else {"parts": sorted(parts, key=_text)}
+
+
+def _covers(whole: Trace, part: Trace) -> bool:
+    """Return whether a trace has all of another one, as a later trace of the same process does."""
+    if whole.get("arms", []) != part.get("arms", []) or whole.get("salt") != part.get("salt"):
+        return False
+    if not set(part.get("missing", ())) <= set(whole.get("missing", ())):
+        return False
+    tables = [(whole.get(kind, {}), part.get(kind, {})) for kind in ("files", "variables")]
+    tables.append((whole.get("definitions", {}), part.get("definitions", {})))
+    modules = whole.get("modules", {})
+    tables += [(modules.get(name, {}), each) for name, each in part.get("modules", {}).items()]
+    return all(theirs.items() <= ours.items() for ours, theirs in tables)
+
+
+def _text(trace: Trace) -> str:
+    return json.dumps(trace, sort_keys=True)
