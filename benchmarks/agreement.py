@@ -35,7 +35,7 @@ from pathlib import Path
 import numpy as np
 
 from repro.judge import Design, Excess
-from repro.judge.evidence import Evidence, Look, weigh
+from repro.judge.evidence import Evidence, Group, Look, weigh
 from repro.judge.gate import DECISIVE, DOUBT, FURTHER, LEVEL, REPORTED, chance_unchanged
 from repro.judge.levels import Level, shifts
 from repro.judge.scale import Array
@@ -83,7 +83,7 @@ class Case:
     def weigh(self, values: Array) -> Evidence:
         """Test one comparison of many claims, [seeds, claims]."""
         least = HALF_AN_EXAMPLE if self.noise == "at a ceiling" else 0.0
-        return weigh([values], least_spreads=[least])
+        return weigh([Group(values, least)])
 
     def excess(self, values: Array) -> Excess:
         """Return how far past its bound one comparison of many claims is."""
@@ -264,7 +264,7 @@ def failing(
     accepted = excesses(drawn(REFERENCE, shares), REFERENCE) if is_as_it_was else past
     values, first = drawn(FURTHER[-1], shares), LOOKS[0]
     weighed = [  # no seed changes what has no spread
-        weigh([value[:first]], exact=one.spread == 0)
+        weigh([Group(value[:first])], exact=one.spread == 0)
         for one, value in zip(past, values, strict=True)
     ]
     look = Look(Design(looks=(first,)), weighed)

@@ -29,10 +29,10 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from repro.arm import Arm, Run, Values
+from repro.commands.collecting import collected
 from repro.environment import environment_with
 from repro.evidence.audit import Again, Frame, Repetition, chance_to_find, compare, frame_of
 from repro.evidence.file import Record
-from repro.plugin.reading import collected
 
 SHARES = (0.05, 0.1, 0.3)
 DRAWS = 29

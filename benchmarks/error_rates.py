@@ -3,6 +3,7 @@
     python benchmarks/error_rates.py            # a quarter of an hour on two cores
     python benchmarks/error_rates.py --quick    # two minutes, larger Monte Carlo errors
     python benchmarks/error_rates.py --noise tied ceiling    # only these noises, and no edges
+    python benchmarks/error_rates.py --apart --write docs/judge.md    # unpaired and growing samples
 
 The null of a word is its boundary: one comparison sits exactly on its bound, the others are clear
 (all of them sit on it in the rows called `tied`: there `refuted` has the most ways to be wrong).
@@ -36,27 +37,32 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.special import gammaincinv, ndtr, stdtrit  # type: ignore[import-untyped]
 
 from repro.judge import (
+    AnyTime,
     Curve,
     Design,
     Judge,
     Ladder,
     Measured,
+    OneLook,
     Outcome,
     Scale,
     Statement,
     Verdict,
 )
-from repro.judge.evidence import Look
+from repro.judge.evidence import Group, Look, SameSpread, freedom_apart, weigh
 from repro.judge.scale import Array, ScaleName
 
 DESIGNS = ((5,), (20,), (5, 8, 12, 20), (3, 5, 8, 12))
@@ -474,6 +480,122 @@ def judged(row: Edge, looks: tuple[int, ...], samples: int) -> tuple[float, floa
     return counts[Outcome.REPRODUCED] / samples, counts[Outcome.REFUTED] / samples
 
 
+APART = ((3, 3), (3, 10), (3, 20), (5, 5), (5, 10), (5, 20), (10, 10), (20, 20))
+MARKED = re.compile(r"(<!-- apart: begin -->\n).*?(<!-- apart: end -->)", re.DOTALL)
+SPREADS = (1.0, 1.5, 2.0, 5.0)
+"""How much more one arm spreads, either of the two."""
+
+
+def chi_square(freedom: int) -> tuple[Array, Array]:
+    """Quantiles of a chi-squared variable over its degrees of freedom, and their weights."""
+    points, weights = np.polynomial.legendre.leggauss(48)
+    points, weights = (points + 1) / 2, weights / 2
+    quantiles = 2 * gammaincinv(freedom / 2, points**3) / freedom  # most of them small ones
+    return quantiles, 3 * weights * points**2
+
+
+def error_apart(
+    first: int, other: int, *, ratio: float, level: float, effect: float = 0.0
+) -> float:
+    """The exact rate of `reproduced` for unpaired normal arms, the first of which spreads more.
+
+    The effect is in standard deviations of the other arm. Given both measured variances the t
+    statistic is normal, so the rate is an integral over the two.
+    """
+    (here, by_here), (there, by_there) = chi_square(first - 1), chi_square(other - 1)
+    parts = np.broadcast_arrays(here[:, None] * ratio**2 / first, there / other)
+    critical = -stdtrit(freedom_apart(parts, (first, other), level), level)
+    true = (ratio**2 / first + 1 / other) ** 0.5
+    rate = ndtr((effect - critical * sum(parts) ** 0.5) / true)
+    return float(by_here @ rate @ by_there)
+
+
+def same_spread_rate(first: Array, other: Array) -> float:
+    """The share of samples, [seeds, samples], whose first arm is larger by one spread for both."""
+    evidence = weigh([Group(first), Group(-other)], same=SameSpread.of([first, other]))
+    return float(Look(OneLook(looks=(max(len(first), len(other)),)), [evidence]).reproduced.mean())
+
+
+def print_apart(samples: int, page: Path | None = None) -> None:
+    """Print the rates of arms that are not paired and of tests that hold at any time.
+
+    Both tables are written into a page, if one is given.
+    """
+    rng, lines = np.random.default_rng(75), list[str]()
+
+    def show(*cells: object) -> None:
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+        print(lines[-1], flush=True)
+
+    show(
+        "runs",
+        "own spreads: false, alike",
+        "the worst up to 1 : 5",
+        "2 sd found",
+        "4 sd found",
+        "one spread: false, alike",
+        "log-sd 0.3",
+        "0.6",
+        "4 sd found",
+    )
+    show("---", *["--:"] * 8)
+    for first, other in APART:
+        both, level = ((first, other), (other, first)), 0.005
+        errors = [error_apart(*n, ratio=x, level=level) for n in both for x in SPREADS]
+        found = [error_apart(first, other, ratio=1, level=level, effect=x) for x in (2.0, 4.0)]
+        rates = [errors[0], max(errors), *found]
+        for scatter, effect in ((0.0, 0.0), (0.3, 0.0), (0.6, 0.0), (0.0, 4.0)):
+            arms = [
+                np.exp(scatter * rng.standard_normal(samples))
+                * rng.standard_normal((runs, samples))
+                for runs in (first, other)
+            ]
+            rates.append(same_spread_rate(effect + arms[0], arms[1]))
+        show(f"{first} and {other}", *map(of_a_hundred, rates))
+    lines.append("")
+    show('with `looks="any"`, asked after each of 3 to 200 runs', "falsely, or rightly found")
+    show("---", "--:")
+    for name, rate in any_time_rates(samples // 4, rng):
+        show(name, of_a_hundred(rate))
+    if page is not None:
+        text, said = page.read_text(), "\n".join(lines)
+        page.write_text(MARKED.sub(lambda mark: f"{mark[1]}{said}\n{mark[2]}", text))
+
+
+def of_a_hundred(rate: float) -> str:
+    """A rate in per cent; a small one with two decimals."""
+    return f"{100 * rate:.{2 if rate < 0.02 else 0}f} %"
+
+
+def any_time_rates(samples: int, rng: np.random.Generator) -> Iterator[tuple[str, float]]:
+    """Yield how often a test that holds at any time errs over all looks from 3 to 200 runs.
+
+    Then follows the share of effects of one standard deviation that 20 and 40 pairs reproduce.
+    """
+    design = AnyTime(looks=(200,))
+
+    def crossed(most: int = 200, *, effect: float = 0.0, **of_arms: Any) -> float:
+        spread, apart = of_arms.get("ratio", 1.0), of_arms.get("apart", 0)
+        first = effect + spread * rng.standard_normal((most, samples))
+        other = rng.standard_normal((apart or most, samples))
+        found = np.zeros(samples, dtype=bool)
+        for runs in range(3, most + 1):
+            groups = [Group(first[:runs]), *([Group(-other)] if apart else [])]
+            same = SameSpread.of([first[:runs], other]) if of_arms.get("same") else None
+            found |= Look(design, [design.read(weigh(groups, same=same))]).reproduced
+        return float(found.mean())
+
+    yield "pairs", crossed()
+    yield "pairs, 1 sd found after 20 and before", crossed(20, effect=1.0)
+    yield "pairs, 1 sd found after 40 and before", crossed(40, effect=1.0)
+    samples //= 4
+    for apart, ratios in ((8, (1.0, 5.0, 0.2)), (3, (5.0,))):
+        for ratio in ratios:
+            name = f"against {apart} other runs, spreads {ratio:g} : 1"
+            yield name, crossed(apart=apart, ratio=ratio)
+    yield "against 8 other runs, one spread", crossed(apart=8, same=True)
+
+
 def print_edges(samples: int) -> None:
     print(f"\nin % ± {100 * (0.005 / samples) ** 0.5:.2f} at 0.5 %, {samples} samples a row\n")
     print(f"{'looks':<14}{'sentence':<34}{'true':<8}{'reproduced':>12}{'refuted':>10}")
@@ -493,8 +615,13 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="fewer samples")
     parser.add_argument("--level", type=float, default=0.01, help="both sides together")
     parser.add_argument("--noise", nargs="+", choices=NOISES, default=NOISES, help="only these")
+    parser.add_argument("--apart", action="store_true", help="only unpaired and growing samples")
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="write their rates into a page")
     options = parser.parse_args()
     samples = 4_000 if options.quick else 40_000
+    if options.apart:
+        print_apart(samples, options.write)
+        return
     print(f"each side is allowed {50 * options.level:g}%; all numbers in %, ± Monte Carlo error\n")
     print(f"{'noise':<8}{'arms':<10}{'looks':<16}{'word':<16}{'false repr.':<14}", end="")
     print(f"{'false refuted':<15}power")
@@ -515,6 +642,7 @@ def main() -> None:
     for (kind, name), (false_yes, false_no) in sorted(worst.items(), key=lambda row: row[0][0]):
         print(f"{kind:<8}{name:<30}", percent(false_yes, samples), percent(false_no, samples))
     if options.noise == NOISES:
+        print_apart(samples)
         print_edges(300 if options.quick else 3_000)
 
 

@@ -36,6 +36,7 @@ import numpy as np
 import repro.studies
 from repro.arm import Arm, Metric
 from repro.judge import Design, Scale
+from repro.judge.evidence import Group as Seeds
 from repro.judge.evidence import Look, weigh
 from repro.judge.scale import Array, ScaleError
 from repro.runs.profiles import PROFILES
@@ -169,7 +170,7 @@ def settled(samples: Array, looks: tuple[int, ...]) -> float:
     design, claims = Design(looks=looks), samples.shape[1]
     found, left = np.zeros(claims, dtype=bool), np.full(claims, True)
     for seeds in looks:
-        look = Look(design, [weigh([samples[:seeds]])])
+        look = Look(design, [weigh([Seeds(samples[:seeds])])])
         found |= left & (look.reproduced | look.refuted)
         left &= ~(look.reproduced | look.refuted | look.is_hopeless)
     return float(found.mean()) / 2

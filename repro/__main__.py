@@ -8,26 +8,27 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from repro.data.locate import DataError
-from repro.evidence import EvidenceError
-from repro.exits import exit_refused
+from repro.exits import answered, exit_refused
 from repro.help_texts import describe
-from repro.ledger import LedgerError
-from repro.store import StoreError
 from repro.text import shown
 
 COMMANDS = {
-    "data": "repro.data.command:add_to",
-    "evidence": "repro.plugin.evidence_command:add_to",
-    "new": "repro.new.command:add_to",
-    "store": "repro.plugin.store_command:add_to",
-    "table": "repro.plugin.claim_commands:add_table",
+    "data": "repro.commands.data:add_to",
+    "decide": "repro.commands.decide:add_to",
+    "evidence": "repro.commands.evidence:add_to",
+    "judge": "repro.commands.judge:add_to",
+    "new": "repro.commands.new:add_to",
+    "store": "repro.commands.store:add_to",
+    "table": "repro.commands.used_runs:add_table",
 }
 """The function that adds each command to a parser; the command's `run` takes the arguments.
 
 `goes_on` names a list argument that may continue after options. A command imports its own module
 only: others would import SciPy, which takes longer than most commands.
 """
+
+ANSWERS = ("decide", "judge")
+"""The commands whose exit code is an answer."""
 
 
 def command_line(*names: str) -> argparse.ArgumentParser:
@@ -53,16 +54,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     1
     """
     given = sys.argv[1:] if arguments is None else arguments
-    parser = command_line(*(name for name in given[:1] if name in COMMANDS))
-    chosen, later = parser.parse_known_args(given)
-    if later:  # argparse ends a list at the first option, unlike pytest
-        if "goes_on" not in chosen or any(each.startswith("-") for each in later):
-            parser.error(f"unrecognized arguments: {' '.join(later)}")
-        vars(chosen)[chosen.goes_on] += later
+    if given and given[0] in ANSWERS:
+        return answered(lambda: _called(given))
+    # here: what cannot be imported must not look like the answer 1
+    from repro.data.locate import DataError
+    from repro.evidence import EvidenceError
+    from repro.ledger import LedgerError
+    from repro.store import StoreError
+
     try:
-        with exit_refused():
-            code: int = chosen.run(chosen)
-        sys.stdout.flush()
+        return _called(given)
     except (DataError, EvidenceError, LedgerError, StoreError) as error:
         print(shown(str(error)), file=sys.stderr)
         return 1
@@ -72,6 +73,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("Interrupted.", file=sys.stderr)
         return 130
+
+
+def _called(given: Sequence[str]) -> int:
+    """Run a command; return its exit code."""
+    parser = command_line(*(name for name in given[:1] if name in COMMANDS))
+    chosen, later = parser.parse_known_args(given)
+    if later:  # argparse ends a list at the first option, unlike pytest
+        if "goes_on" not in chosen or any(each.startswith("-") for each in later):
+            parser.error(f"unrecognized arguments: {' '.join(later)}")
+        vars(chosen)[chosen.goes_on] += later
+    with exit_refused():
+        code: int = chosen.run(chosen)
+    sys.stdout.flush()
     return code
 
 

@@ -74,7 +74,8 @@ class Metric:
     """The scale and other properties of a metric.
 
     Choose the `scale` on which equal differences mean the same: `log` for factors (perplexity,
-    time), `log-odds` for shares (accuracy), `identity` for others.
+    time), `log-odds` for shares (accuracy), `identity` for others. `share` is for runs that fail or
+    succeed (0 or 1).
 
     >>> METRICS = {
     ...     "perplexity": Metric("log"),
@@ -84,7 +85,7 @@ class Metric:
     ... }
     """
 
-    scale: Literal["identity", "log", "log-odds"]
+    scale: Literal["identity", "log", "log-odds", "share"]
     examples: int | None = None
     """The number of examples behind a share, for shares that can be 0 or 1."""
     listed: bool = False
@@ -236,6 +237,10 @@ class Arm:
     @property
     def pairing(self) -> object:
         """Arms with equal values are paired by seed; None for all trained arms."""
+        return None
+
+    def alike(self, metric: str) -> Any:
+        """Return the values of all arms with the spread of this one; None if it has its own."""
         return None
 
     def is_exact(self, metric: str, index: int | None = None) -> bool:

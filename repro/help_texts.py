@@ -13,6 +13,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Download data sets and check their hashes.",
         "data fetch wikitext-2 sms-spam",
     ),
+    "decide": (
+        "Keep or discard an edit by its runs and those without it, or say how many more runs it"
+        " takes. Ask again after each new run. The exit code is 0 for keep, 1 for discard, 2 for"
+        " run more, and 3 without an answer.",
+        "decide baseline.jsonl candidate.jsonl --lower val_bpb",
+    ),
     "evidence": (
         "Evidence is a file with the results behind verdicts. With pytest --evidence=FILE others"
         " judge claims from it without training.",
@@ -36,6 +42,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
         " must have the same bits. Without files it does so for the store. The exit code is 1 if"
         " some runs stay runs of earlier code.",
         "evidence renew results.jsonl.gz",
+    ),
+    "judge": (
+        "Judge sentences about runs that exist. The exit code is 0 for reproduced, 1 for refuted,"
+        " 2 for inconclusive, and 3 without an answer; of several sentences it is the worst."
+        " Without a sentence it is a table of all arms.",
+        "judge runs.csv 'new.val_loss < old.val_loss' --arm method",
     ),
     "new": (
         "Write a small project that runs: a study, a claim and a workflow for CI.",

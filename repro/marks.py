@@ -25,6 +25,7 @@ def claim(
     only_at: str | None = None,
     looks: Looks | None = None,
     after: int = 0,
+    level: float | None = None,
 ) -> Callable[[Test], Test]:
     """Mark a test as the claim of a source.
 
@@ -42,6 +43,9 @@ def claim(
     train: looks that change later do not keep the level. `after=20` judges the claim on new seeds:
     it leaves out the first 20 seeds of each arm, for a claim that was chosen by their results.
 
+    `level` is the allowed chance of a false verdict in one direction, from 0.0001 to 0.05, also
+    chosen before. Without it, it is that of `--level`, 0.005.
+
     >>> @claim("Accuracy climbs with depth", source="Ours, Table 2", documented="0.70 → 0.82")
     ... def test_depth_helps(trials):
     ...     assert trials([SHALLOW, MEDIUM, DEEP]).accuracy.climbs()
@@ -57,6 +61,7 @@ def claim(
             only_at=only_at,
             looks=looks,
             after=after,
+            level=level,
             hides=_hidden_by(test, sys._getframe(1).f_locals),
         )
         return mark(test)

@@ -19,7 +19,7 @@ from repro.own.outside import OutsideStudy
 from repro.plugin.plot import Plot
 from repro.plugin.trials import Trials
 from repro.recipe import Recipe
-from repro.recorded import judge, recorded
+from repro.recorded import decide, judge, recorded
 from repro.runs.profiles import PROFILES
 from repro.store import Result
 
@@ -151,6 +151,7 @@ def scope():
         "claim": claim,
         "dataclass": dataclass,
         "figure": figure,
+        "decide": decide,
         "judge": judge,
         "np": np,
         "recorded": recorded,

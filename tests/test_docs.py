@@ -42,7 +42,7 @@ def test_the_guide_to_writing_a_study_ends_in_a_verdict(pytester, monkeypatch):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(
-    "guide", ["tutorial", "module", "script", "trainers", "new-source", "data-and-store"]
+    "guide", ["judge", "tutorial", "module", "script", "trainers", "new-source", "data-and-store"]
 )
 def test_a_guide_goes_as_it_is_written(guide, tmp_path):
     """Its files are written and its commands run in their order; each prints what is shown.

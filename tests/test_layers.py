@@ -25,7 +25,7 @@ LAYERS = [
     {"ledger"},
     {"report"},
     {"plugin", "marks"},
-    {"new"},
+    {"commands"},
     {"__main__", "__init__"},
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
@@ -35,7 +35,7 @@ MODULES = {
 }
 
 
-LIGHT = ("files", "text", "code", "data", "store", "judge", "document", "ledger")
+LIGHT = ("files", "text", "code", "data", "store", "judge", "document", "ledger", "commands")
 NEVER = {name: {"torch"} for name in LIGHT} | {"report": {"torch", "pytest", "_pytest"}}
 """What rooms never import: whoever has records can write a report without pytest."""
 

@@ -62,7 +62,16 @@ def test_every_word_has_an_example_that_runs():
 
 
 ROOMS = [
-    *("code.source", "document", "files", "recipe", "recorded.rows", "recorded.runs"),
+    *(
+        "commands",
+        "recorded.deciding",
+        "code.source",
+        "document",
+        "files",
+        "recipe",
+        "recorded.rows",
+        "recorded.runs",
+    ),
     *("runs.profiles", "runs.provenance", "store"),
 ]
 LARGE = [pytest.param(room, marks=pytest.mark.thorough) for room in ("data", "judge")]

@@ -40,7 +40,7 @@ TASKS_A_TRAINER = 2
 RETRIES = 3
 """The number of times that Ray starts a batch again after it lost a node or a process."""
 
-LOOK_SECONDS = 2.0
+POLL_SECONDS = 2.0
 """Seconds between two checks that the head node answers."""
 
 PATIENCE_SECONDS = 10.0
@@ -73,7 +73,7 @@ class RayPool(Pool[RayJob]):
                 f"The Ray cluster at {address} has no node with a {self._unit}; add one."
             )
         super().__init__(kind, int(ray.cluster_resources()[self._unit]))  # type: ignore[no-untyped-call]
-        self._looked = self._answered = time.monotonic()
+        self._polled = self._answered = time.monotonic()
 
     def room(self) -> int:
         return TASKS_A_TRAINER * self.trainers - len(self._jobs)
@@ -172,9 +172,9 @@ class RayPool(Pool[RayJob]):
     def _require_head(self) -> None:
         """Raise `ClusterError` if the head has not answered for long; Ray itself would wait."""
         now = time.monotonic()
-        if now - self._looked < LOOK_SECONDS:
+        if now - self._polled < POLL_SECONDS:
             return
-        self._looked = now
+        self._polled = now
         try:
             require_somebody(self._address)
             self._answered = now

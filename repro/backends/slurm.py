@@ -41,7 +41,7 @@ from repro.store import Store
 POLL_SECONDS = 0.5
 """Seconds between two looks for the files that jobs leave."""
 
-LOOK_SECONDS = 10.0
+POLL_SECONDS = 10.0
 """Seconds between two looks at Slurm's queue, which other users query, too."""
 
 PATIENCE_SECONDS = 60
@@ -113,7 +113,7 @@ class SlurmBatch(Job):
     id: str = ""
     """The number of the job; empty until it is submitted."""
     state: JobState = PENDING
-    looks_after_end: int = 0
+    polls_after_end: int = 0
     before: frozenset[str] = frozenset()
     """The keys of the results that its runs had before it."""
 
@@ -141,7 +141,7 @@ class SlurmPool(Pool[SlurmBatch]):
         self._open: Counter[str] = Counter()
         """The batches of each job that are not over."""
         self._answers = True
-        self._looked = self._refused = float("-inf")
+        self._polled = self._refused = float("-inf")
 
     @property
     def waits_for(self) -> str:
@@ -182,7 +182,7 @@ class SlurmPool(Pool[SlurmBatch]):
 
     @property
     def _is_refused(self) -> bool:
-        return time.monotonic() - self._refused < LOOK_SECONDS
+        return time.monotonic() - self._refused < POLL_SECONDS
 
     def _send(self, cores: int, devices: int) -> None:
         """Submit the unsent batches that ask for these resources, as one job.
@@ -217,8 +217,8 @@ class SlurmPool(Pool[SlurmBatch]):
             elif said.why or self._is_stored(said):
                 del self._said[key]
                 yield from self._done(key, said)
-        if time.monotonic() - self._looked >= LOOK_SECONDS:
-            self._looked = time.monotonic()
+        if time.monotonic() - self._polled >= POLL_SECONDS:
+            self._polled = time.monotonic()
             yield from self._look()
 
     def _is_stored(self, said: Said) -> bool:
@@ -252,15 +252,15 @@ class SlurmPool(Pool[SlurmBatch]):
         sent = [job for job in self._jobs if job.id]
         for job in sent:
             job.state = states.get(job.id, JobState())
-            job.looks_after_end = job.looks_after_end + 1 if job.state.is_over else 0
+            job.polls_after_end = job.polls_after_end + 1 if job.state.is_over else 0
         for job in sent:
             # a job that Slurm starts again looks ended for a moment
-            if job.looks_after_end > 1:
+            if job.polls_after_end > 1:
                 for address in [job.batch.keys[run] for run in job.left]:
                     new = set(self._stored_of([address])) - job.before  # it could not say so
                     if new:
                         yield from self._done(address, Said(min(new)))
-            if job.left and job.looks_after_end > 1:
+            if job.left and job.polls_after_end > 1:
                 job.is_last_try |= job.state.name == "CANCELLED"
                 how = f"its job {job.id} of Slurm ended as {job.state.name or 'over'}"
                 why = f"failed on the cluster: {how}"

@@ -6,9 +6,9 @@ term significantly fails, and otherwise *inconclusive*. Seeds are added in looks
 stands; the chance of a false verdict is bounded over all looks together.
 
 From the bottom up: scales and statistics (`scale`, `statistic`), when to look (`looks`), the test
-of a comparison (`evidence`, `effect`), which runs are a sample (`sample`), what is tested
-(`contrast`, `terms`), one statement (`verdict`, `judge`), the words of claims (`measured`,
-`shapes`), and the ledger (`gate`).
+of a comparison (`evidence`, `effect`), also for samples that grow at will (`anytime`), which runs
+are a sample (`sample`), what is tested (`contrast`, `terms`), one statement (`verdict`, `judge`),
+the words of claims (`measured`, `shapes`), and the ledger (`gate`).
 """
 
 import sys
@@ -16,6 +16,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from repro.judge.anytime import AnyTime
 from repro.judge.contrast import Statement
 from repro.judge.effect import Effect, Sample
 from repro.judge.evidence import Excess, detectable
@@ -26,7 +27,7 @@ from repro.judge.gate import (
     reference,
 )
 from repro.judge.judge import Judge
-from repro.judge.looks import Design, OneLook
+from repro.judge.looks import LEVEL, Design, OneLook, require_level
 from repro.judge.measured import Gain, Measured
 from repro.judge.sample import Runs
 from repro.judge.scale import Scale, ScaleError
@@ -34,6 +35,8 @@ from repro.judge.shapes import Curve, Ladder
 from repro.judge.verdict import Beyond, Findings, Outcome, Verdict, p_of_all
 
 __all__ = [
+    "LEVEL",
+    "AnyTime",
     "Beyond",
     "Curve",
     "Design",
@@ -58,6 +61,7 @@ __all__ = [
     "detectable",
     "p_of_all",
     "reference",
+    "require_level",
 ]
 
 

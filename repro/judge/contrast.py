@@ -6,16 +6,23 @@ samples.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, TypeAlias
 
 import numpy as np
-from scipy.special import stdtrit  # type: ignore[import-untyped]
 
 from repro.judge.effect import Effect
-from repro.judge.evidence import ALL_THERE_ARE, ROUNDING, Drawn, Evidence, weigh
+from repro.judge.evidence import (
+    ALL_THERE_ARE,
+    ROUNDING,
+    Drawn,
+    Evidence,
+    Group,
+    SameSpread,
+    weigh,
+)
 from repro.judge.sample import Runs
 from repro.judge.scale import Array, Scale, ScaleError
 
@@ -43,6 +50,8 @@ class Side:
     """
     runs: Callable[[int], Runs] | None = None
     """The first `n` runs with all their values, to tell which of them repeat others."""
+    alike: Callable[[], Sequence[Array]] | None = None
+    """The values of all arms that are declared to have one spread, if that is declared."""
     origin: Any = None
     """The arm and the metric, if known; two sides with the same origin are not compared."""
 
@@ -207,7 +216,7 @@ class Contrast:
     def describe(self, evidence: Evidence, readings: Readings) -> Effect:
         """Describe it for the verdict."""
         mean, error = float(evidence.mean), float(evidence.error)
-        half_width = -stdtrit(evidence.freedom, evidence.boundary) * error if error else 0.0
+        half_width = float(evidence.half_width) if error else 0.0
         left, right = self.halves(readings)
         ends = mean - half_width, mean + half_width
         estimate, *interval = self.natural(right, mean, *ends)
@@ -303,28 +312,37 @@ class Contrast:
 
         Paired sides are one sample together; each unpaired side is a sample of its own.
         """
-        samples: dict[object, Any] = {}
-        floors: dict[object, Any] = {}
-        resolutions: dict[object, Any] = {}
+        groups: dict[object, Group] = {}
         signs = (-1, 1) if self.below else (1, -1, -1, 1)
         for side, sign, values in zip(self.sides, signs, self._on_scale(readings), strict=False):
             runs = None if self.is_paired else side.pairing
-            samples[runs] = samples.get(runs, 0.0) + sign * values
-            floors[runs] = np.maximum(floors.get(runs, 0.0), self.scale.half_example(values))
-            smallest = ROUNDING * np.abs(values).max(axis=0)
-            resolutions[runs] = np.maximum(resolutions.get(runs, 0.0), smallest)
+            so_far = groups.get(runs, Group(np.zeros(1)))
+            floor, smallest = self.scale.half_example(values), ROUNDING * np.abs(values).max(axis=0)
+            groups[runs] = Group(
+                so_far.values + sign * values,
+                np.maximum(so_far.floor, floor),
+                np.maximum(so_far.resolution, smallest),
+            )
         evidence = weigh(
-            list(samples.values()),
-            least_spreads=list(floors.values()),
-            resolutions=list(resolutions.values()),
+            list(groups.values()),
             exact=self.is_exact,
-            drawn=self._drawn(len(samples[None])) if self.is_paired else ALL_THERE_ARE,
+            drawn=self._drawn(len(groups[None].values)) if self.is_paired else ALL_THERE_ARE,
+            same=self.same_spread,
         )
         if self.is_gain or self.is_exact or evidence.fixed_variance:
             return evidence
         return replace(
             evidence, is_constant=(evidence.is_constant | _are_tied(*self._read(readings)))[()]
         )
+
+    @cached_property
+    def same_spread(self) -> SameSpread | None:
+        """The spread that all arms are declared to have, on the scale; None without that."""
+        alike = next((side.alike for side in self.sides if side.alike is not None), None)
+        if alike is None:
+            return None
+        what = f"{self.metric} of an arm"
+        return SameSpread.of([self.scale.of(values, what) for values in alike()])
 
     def _drawn(self, seeds: int) -> Drawn:
         """The error of the mean difference because only these examples were measured.

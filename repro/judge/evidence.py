@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from scipy.special import (  # type: ignore[import-untyped]
+    chdtrc,
     gammaincinv,
     nctdtr,
     stdtr,
@@ -31,6 +32,10 @@ MOST_SEEDS = 200
 
 _DOUBTED = 0.01
 """The chance that the variance over seeds is larger than `freedom_with_examples` assumes."""
+
+_DOUBTED_APART, _PER_LEVEL = 0.1, 20
+"""The chance that the variance of one sample is larger than `freedom_apart` assumes: the first, or
+so many times the p of the test, if that is less."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +76,10 @@ class Evidence(Excess):
     """True where all seeds gave the same value but need not: this is no evidence."""
     counts: tuple[int, ...] = ()
     """The numbers of seeds of independent samples; empty where the seeds are paired."""
+    variances: tuple[Any, ...] = ()
+    """The squared error of the mean of each sample; one where seeds are paired."""
+    is_pooled: bool = False
+    """True where one spread was declared, so that all arms together estimate it."""
     boundary: float = 0.0
     """The comparison holds if `p_for` is at most this, at this look."""
     boundary_against: float = 0.0
@@ -89,8 +98,18 @@ class Evidence(Excess):
         """The variance over seeds alone, which contains how seeds differ on single examples."""
         return np.maximum(self.seeds * (self.error**2 - self.fixed_variance), 0.0)
 
+    @property
+    def half_width(self) -> Any:
+        """Half of the interval: a mean that is just clear of its bound."""
+        freedom = self.freedom
+        if len(self.counts) > 1 and not self.is_pooled:
+            freedom = freedom_apart(self.variances, self.counts, self.boundary)
+        return -stdtrit(freedom, self.boundary) * self.error
+
     def freedom_at(self, seeds: Any) -> Any:
         """The degrees of freedom at another number of seeds, with the same spread over seeds."""
+        if self.counts or self.is_pooled:
+            return self.freedom * (seeds - 1) / (self.seeds - 1)
         over_seeds = self.over_seeds / seeds
         return freedom_with_examples(self.fixed_variance, over_seeds, seeds, examples=self.examples)
 
@@ -111,47 +130,94 @@ class Drawn:
 ALL_THERE_ARE = Drawn()
 
 
+@dataclass(frozen=True)
+class Group:
+    """The values of an independent sample over its seeds, on the scale of the test."""
+
+    values: Array
+    floor: Any = 0.0
+    """The least spread that is believed: half an example for shares."""
+    resolution: Any = 0.0
+    """A spread of at most this is rounding."""
+
+    @property
+    def spread(self) -> Any:
+        spread = self.values.std(axis=0, ddof=1)
+        return np.where(spread <= self.resolution, 0.0, spread)
+
+
+@dataclass(frozen=True)
+class SameSpread:
+    """The variance over seeds that all arms are said to have, and its degrees of freedom.
+
+    >>> SameSpread.of([np.array([1.0, 2.0, 3.0]), np.array([5.0, 7.0])]).freedom
+    3
+    """
+
+    variance: Any
+    freedom: int
+    p: Any
+    """The p of Bartlett's test (1937) that the arms differ in their spread."""
+
+    @classmethod
+    def of(cls, samples: Sequence[Array]) -> SameSpread:
+        freedoms = [len(sample) - 1 for sample in samples]
+        freedom, spreads = sum(freedoms), [sample.var(axis=0, ddof=1) for sample in samples]
+        variance = sum(n * each for n, each in zip(freedoms, spreads, strict=True)) / freedom
+        positive = np.maximum([*spreads, variance], np.finfo(float).tiny)
+        *logs, pooled = np.log(positive)
+        statistic = freedom * pooled - sum(n * x for n, x in zip(freedoms, logs, strict=True))
+        scatter = sum(1 / n for n in freedoms) - 1 / freedom
+        groups = len(samples) - 1
+        p = chdtrc(groups, statistic / (1 + scatter / (3 * groups))) if groups else 1.0
+        return cls(variance, freedom, p)
+
+
 def weigh(
-    samples: Sequence[Array],
+    groups: Sequence[Group],
     *,
-    least_spreads: Sequence[Any] = (0.0,),
-    resolutions: Sequence[Any] = (0.0,),
     exact: bool = False,
     drawn: Drawn = ALL_THERE_ARE,
+    same: SameSpread | None = None,
 ) -> Evidence:
     """Test the sum of the means of independent samples against 0 by t, in both directions.
 
-    Paired differences are one sample. Several samples get the degrees of freedom of the smallest
-    one. Then the test never errs too often, however the spreads differ (Hájek 1962).
+    Paired differences are one sample. Several samples have the degrees of freedom of
+    `freedom_apart`, or if all arms have the `same` spread, those of that.
 
-    Samples without spread (up to `resolutions`, their rounding) need no test if they are `exact`: a
-    positive sum holds; a negative one, or 0, does not. Other samples have a spread of at least
-    `least_spreads`, half an example for shares. Without any spread they are no evidence: perhaps
-    the seed does not reach the training.
+    Samples without spread need no test if they are `exact`: a positive sum holds; a negative one,
+    or 0, does not. Without any spread other samples are no evidence: perhaps the seed does not
+    reach the training.
 
-    >>> float(weigh([np.array([1.0, 1.0, 1.0])], exact=True).p_for)
+    >>> float(weigh([Group(np.array([1.0, 1.0, 1.0]))], exact=True).p_for)
     0.0
-    >>> bool(weigh([np.array([1.0, 1.0, 1.0])]).is_constant)
+    >>> bool(weigh([Group(np.array([1.0, 1.0, 1.0]))]).is_constant)
     True
     """
-    counts = tuple(map(len, samples))
-    seeds = min(counts)
-    mean = sum(sample.mean(axis=0) for sample in samples)
-    over_seeds: Any = 0.0
-    for sample, least, resolution in zip(samples, least_spreads, resolutions, strict=True):
-        measured = sample.std(axis=0, ddof=1)
-        measured = np.where(measured <= resolution, 0.0, measured)
-        floor = 0.0 if exact else least
-        over_seeds = over_seeds + np.maximum(measured, floor) ** 2 / len(sample)
+    counts = tuple(len(group.values) for group in groups)
+    seeds, spreads = min(counts), [group.spread for group in groups]
+    mean = sum(group.values.mean(axis=0) for group in groups)
+    believed = [
+        np.maximum(spread if same is None else same.variance**0.5, 0.0 if exact else group.floor)
+        for spread, group in zip(spreads, groups, strict=True)
+    ]
+    variances = tuple(spread**2 / count for spread, count in zip(believed, counts, strict=True))
+    over_seeds: Any = sum(variances)
     error = (over_seeds + drawn.variance) ** 0.5
     none = error == 0
     t = mean / np.where(none, 1.0, error)
-    freedom = freedom_with_examples(drawn.variance, over_seeds, seeds, examples=drawn.examples)
-    read_off = np.where(mean > sum(resolutions), 0.0, 1.0) if exact else 1.0
+    if same is not None:
+        freedom: Any = same.freedom
+    elif len(groups) > 1:
+        freedom = freedom_of_t(variances, counts, np.abs(t))
+    else:
+        freedom = freedom_with_examples(drawn.variance, over_seeds, seeds, examples=drawn.examples)
+    resolution = sum(group.resolution for group in groups)
+    read_off = np.where(mean > resolution, 0.0, 1.0) if exact else 1.0
     read_off_against = 1.0 - read_off if exact else 1.0
     return Evidence(
         mean,
-        measured[()] if len(samples) == 1 else (over_seeds * seeds) ** 0.5,
+        spreads[0][()] if len(groups) == 1 else (over_seeds * seeds) ** 0.5,
         seeds,
         error=error[()],
         fixed_variance=max(drawn.variance - drawn.of_seeds, 0.0),
@@ -161,7 +227,52 @@ def weigh(
         p_against=np.where(none, read_off_against, stdtr(freedom, t))[()],
         is_constant=(none & (not exact))[()],
         counts=counts if len(counts) > 1 else (),
+        variances=variances,
+        is_pooled=same is not None,
     )
+
+
+def freedom_apart(variances: Sequence[Any], counts: Sequence[int], p: Any) -> Any:
+    """Return the degrees of freedom of independent samples for a test at this p.
+
+    Welch's formula (1947) errs where the variance of a small sample is far too small by chance:
+    then the many degrees of freedom of the other one count. With 3 seeds against 20 a level of
+    0.5 % becomes 1.6 %. The degrees of freedom of the smallest sample never err (Hájek 1962) and
+    find little. So each variance in turn is as large as is not yet ruled out, and the least result
+    of Welch's formula counts. This rule is ours; `benchmarks/error_rates.py` integrates its error.
+
+    >>> round(float(freedom_apart([0.1, 0.1], [5, 5], 0.005)), 1)
+    6.0
+    """
+    doubt = np.minimum(_DOUBTED_APART, _PER_LEVEL * np.asarray(p))
+    found: list[Any] = []
+    for doubted in range(len(counts)):
+        parts = [np.asarray(variance, dtype=float) for variance in variances]
+        freedom = counts[doubted] - 1
+        parts[doubted] = parts[doubted] * freedom / (2 * gammaincinv(freedom / 2, doubt))
+        whole: Any = np.maximum(sum(parts), np.finfo(float).tiny)
+        shares = sum((v / whole) ** 2 / (n - 1) for v, n in zip(parts, counts, strict=True))
+        found.append(1 / np.maximum(shares, np.finfo(float).tiny))
+    return np.clip(np.min(found, axis=0), min(counts) - 1, sum(counts) - len(counts))
+
+
+def freedom_of_t(variances: Sequence[Any], counts: Sequence[int], t: Any) -> Any:
+    """Return the degrees of freedom by which this t has the p that they are for.
+
+    So a test at a level has exactly the degrees of freedom for that level.
+
+    >>> variances, counts = [0.1, 0.1], [5, 5]
+    >>> freedom = freedom_of_t(variances, counts, 4.0)
+    >>> np.isclose(freedom, freedom_apart(variances, counts, stdtr(freedom, -4.0)))
+    np.True_
+    """
+    low, high = np.full_like(t, -40.0, dtype=float), np.zeros_like(t, dtype=float)
+    for _ in range(30):  # halves; more degrees of freedom at a larger p, so there is one root
+        middle = (low + high) / 2
+        p = np.exp(middle)
+        is_larger = stdtr(freedom_apart(variances, counts, p), -t) > p
+        low, high = np.where(is_larger, middle, low), np.where(is_larger, high, middle)
+    return freedom_apart(variances, counts, np.exp((low + high) / 2))[()]
 
 
 def freedom_with_examples(
@@ -261,7 +372,7 @@ def seeds_needed(evidence: Evidence, p: float, boundary: float) -> int | None:
 
     Today's one-sided p says how many standard errors the effect is; the error shrinks with seeds.
 
-    >>> half = weigh([np.array([-0.5, 0.5, 1.5] * 3)])
+    >>> half = weigh([Group(np.array([-0.5, 0.5, 1.5] * 3))])
     >>> seeds_needed(half, float(half.p_for), 0.025)
     26
     """
@@ -300,7 +411,7 @@ def power(design: Design, differences: Array) -> float:
     """Return the share of samples of differences, [seeds, samples], that are `reproduced`."""
     reproduced = settled = np.zeros(1, dtype=bool)
     for seeds in design.looks:
-        look = Look(design, [weigh([differences[:seeds]])])
+        look = Look(design, [weigh([Group(differences[:seeds])])])
         reproduced = reproduced | (~settled & look.reproduced)
         settled = settled | look.reproduced | look.refuted | look.is_hopeless
     return float(reproduced.mean())

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from repro.judge.anytime import AnyTime, further
 from repro.judge.contrast import Contrast, Readings, Sampled, Side, Statement
 from repro.judge.effect import Effect, Sample
 from repro.judge.evidence import MOST_SEEDS, Evidence, Look, seeds_needed
@@ -14,6 +15,9 @@ from repro.judge.looks import Design, OneLook
 from repro.judge.sample import lower_state
 from repro.judge.scale import Array, ScaleError
 from repro.judge.verdict import Beyond, Findings, Outcome, Verdict
+
+_UNLIKE = 0.05
+"""Below this p, spreads that are declared to be the same are said to differ."""
 
 _TOGETHER = 0.9
 """From this correlation on, paired arms collapse on the same seeds."""
@@ -64,7 +68,7 @@ class Judge:
                 return replace(self._open(statement, readings), reason=reason)
             terms = _judged_terms(statement, readings)
             sampled = [term.sampled(readings) for term in terms]
-            weighed = [_weighed(each) for each in sampled]
+            weighed = [_weighed(each, design) for each in sampled]
             needed = len(terms) - len(statement.implied)
             look = Look(design, weighed[:needed], weighed[needed:])
             if look.reproduced or look.refuted or seeds == design.looks[-1] or look.is_hopeless:
@@ -82,7 +86,7 @@ class Judge:
             effects=effects,
             reason=_no_sample(sampled, effects),
             repeats=_repeats(sampled),
-            states=_states(sampled, effects),
+            states=_states(sampled, effects) + _spreads(sampled),
             beyond=beyond,
             advice=advice,
         )
@@ -103,6 +107,7 @@ class Judge:
             seeds=max(map(len, readings.values())),
             looks=() if isinstance(design, OneLook) else design.looks,
             level=design.level,
+            at_any_time=isinstance(design, AnyTime),
             judge=self,
             judged=statement,
         )
@@ -140,9 +145,9 @@ def _judged_terms(statement: Statement, readings: Readings) -> list[Contrast]:
     return [*needed, *statement.implied]
 
 
-def _weighed(sampled: Sampled) -> Evidence:
+def _weighed(sampled: Sampled, design: Design) -> Evidence:
     """Weigh a term; if its runs are no sample, it is no evidence."""
-    weighed = sampled.term.weigh(sampled.readings)
+    weighed = design.read(sampled.term.weigh(sampled.readings))
     if sampled.is_sample:
         return weighed
     return replace(weighed, p_for=1.0, p_against=1.0, is_constant=True)
@@ -209,6 +214,18 @@ def _states(sampled: Sequence[Sampled], effects: Sequence[Effect]) -> tuple[str,
     return tuple(dict.fromkeys(filter(None, found.values())))
 
 
+def _spreads(sampled: Sequence[Sampled]) -> tuple[str, ...]:
+    """Say that spreads differ which are declared to be the same; empty where they do not."""
+    same = [each.term.same_spread for each in sampled]
+    p = min((float(each.p) for each in same if each is not None), default=1.0)
+    if p >= _UNLIKE:
+        return ()
+    return (
+        f'spread="same" may be wrong: the spreads of the arms differ (Bartlett\'s test, p {p:.1g});'
+        " without it each arm has its own",
+    )
+
+
 def _in_two_states(label: str, values: Array, lower: int) -> str:
     low, high = np.split(np.sort(values), [lower])
     return (
@@ -259,6 +276,8 @@ def _advice(effects: Sequence[Effect], design: Design) -> tuple[Beyond, str]:
     """
     if any(effect.is_constant for effect in effects):
         return Beyond.NONE, ""
+    if isinstance(design, AnyTime):
+        return _advice_at_any_time(effects)
     wrong = [effect for effect in effects if effect.distance < 0]
     open_ = [effect for effect in effects if effect.needed and not effect.holds]
     if wrong:
@@ -285,6 +304,30 @@ def _advice(effects: Sequence[Effect], design: Design) -> tuple[Beyond, str]:
     return Beyond.NONE, (
         f"{would} power, if this effect and spread are the true ones (new seeds: a budget"
         " extended after looking does not keep its level)"
+    )
+
+
+def _advice_at_any_time(effects: Sequence[Effect]) -> tuple[Beyond, str]:
+    """Return the further runs of each arm that would just settle an open comparison."""
+    open_ = [effect for effect in effects if effect.needed and not effect.holds]
+    found = [
+        further(
+            abs(float(each.mean)),
+            [float(v) * n for v, n in zip(each.variances, counts, strict=True)],
+            counts,
+            level=each.boundary,
+            most=MOST_SEEDS,
+            freedom=each.freedom if each.is_pooled else None,
+        )
+        for each in open_
+        for counts in [each.counts or (each.seeds,)]
+    ]
+    if not found or not all(found):
+        return _why_none(open_)
+    runs = " and ".join(str(max(each)) for each in zip(*found, strict=False))
+    return Beyond.NONE, (
+        f"{runs} more runs would just settle it, if this effect and spread are the true ones (add"
+        " them one by one, and look after each)"
     )
 
 

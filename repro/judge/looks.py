@@ -19,13 +19,13 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy.special import ndtr, ndtri  # type: ignore[import-untyped]
 
 from repro.judge.scale import Array
-from repro.judge.statistic import STUDENT, Sign, Simulated, Statistic
+from repro.judge.statistic import STUDENT, Counted, Sign, Simulated, Statistic
 
 _STEPS = 2
 """The thresholds simulated for each halving of p; values between them are interpolated."""
@@ -34,6 +34,29 @@ _TINY = 1e-12
 """Below this p the union bound replaces the simulation, which would divide by rounding errors."""
 
 _DRAWS, _SEED = 10_000, 5_8_12
+
+LEVEL = 0.005
+"""The chance of a false verdict in one direction, where no other level is declared."""
+
+LOWEST, HIGHEST = 0.0001, 0.05
+"""The levels that can be declared."""
+
+Read = TypeVar("Read")
+
+
+def require_level(level: object) -> float:
+    """Return a declared level; raises ValueError unless it is one.
+
+    >>> require_level(0.01)
+    0.01
+    """
+    is_number = isinstance(level, int | float) and not isinstance(level, bool)
+    if is_number and LOWEST <= float(level) <= HIGHEST:  # type: ignore[arg-type]
+        return float(level)  # type: ignore[arg-type]
+    raise ValueError(
+        f"level={level!r} is the chance of a false verdict in one direction: give a number from"
+        f" {LOWEST:g} to {HIGHEST:g}, such as 0.01"
+    )
 
 
 @dataclass(frozen=True)
@@ -90,6 +113,10 @@ class Design:
         looks = self.at(seeds).looks
         return level_of(looks, min(1.0, p * looks[-1] / seeds), statistic)
 
+    def read(self, evidence: Read) -> Read:
+        """Return the evidence with the p that these looks are about."""
+        return evidence
+
     def __str__(self) -> str:
         looks = ", ".join(map(str, self.looks))
         level = 100 * self.one_sided_level
@@ -124,7 +151,7 @@ def threshold(looks: tuple[int, ...], level: float, statistic: Statistic = STUDE
     >>> round(threshold((5, 8, 12), 0.005), 4)
     0.0027
     """
-    if isinstance(statistic, Sign):
+    if isinstance(statistic, Sign | Counted):
         return statistic.threshold(looks, level)
     nominal = level
     for _ in range(6):  # the ratio hardly depends on the threshold, so this converges at once
@@ -138,7 +165,7 @@ def level_of(looks: tuple[int, ...], nominal: float, statistic: Statistic = STUD
     >>> round(level_of((5, 8, 12), threshold((5, 8, 12), 0.005)), 4)
     0.005
     """
-    if isinstance(statistic, Sign):
+    if isinstance(statistic, Sign | Counted):
         return statistic.chance_of_crossing(looks, nominal)
     return nominal * _ratio_at(looks, nominal, statistic) if nominal else 0.0
 

@@ -12,12 +12,13 @@ from repro.judge.mistakes import (
     is_count,
     require_another,
     require_number,
+    require_outcomes,
     require_positive,
     require_same_data,
     require_share,
     require_width,
 )
-from repro.judge.terms import DocumentedRun, InHalfOfRuns, runs_of
+from repro.judge.terms import DocumentedRun, InHalfOfRuns, OddsOfSuccess, runs_of
 from repro.judge.verdict import Verdict
 
 
@@ -63,6 +64,7 @@ class Measured(NoArithmetic, Side):
         if not isinstance(other, Measured):
             self._no_arithmetic(other)
         require_another(self.label, self.origin, other.origin)
+        require_outcomes(self.scale.name != "share", self)
         return Gain(high=self, low=_same_metric(self, other))
 
     def exceeds(
@@ -238,6 +240,7 @@ class Measured(NoArithmetic, Side):
         elif plus is not None:
             side, bound = _same_metric(self, plus), Bound(plus=documented)
             of += f" plus {plus.label}"
+        require_outcomes(self.scale.name != "share", self)
         term = DocumentedRun(
             _compared(self._on_its_examples(), side).sides,
             bound,
@@ -254,6 +257,7 @@ class Measured(NoArithmetic, Side):
         """Judge a comparison in the mean, or in half of the runs if that is given."""
         if share is None:
             return self._decide(text, term)
+        require_outcomes(self.scale.name != "share", self)
         if share != 0.5:
             raise ValueError(
                 f"in_at_least={share!r} is no claim about the median: give 0.5, or claim the mean"
@@ -298,6 +302,7 @@ class Gain:
         return self.high.judge.decide(Statement(text, (term,)))
 
     def __lt__(self, other: Gain) -> Verdict:
+        self.larger_than(other)  # raises where the other is no gain
         return other > self
 
     def larger_than(self, other: Gain) -> Contrast:
@@ -346,6 +351,9 @@ def _compared(high: Side, low: Side, bound: Bound = UNSHIFTED) -> Contrast:
     """Compare two sides; raises ValueError where they are the same, or have different data."""
     require_same_data(high, low)
     require_another((low if high.is_fixed else high).label, high.origin, low.origin)
+    if high.scale.name == "share":
+        require_outcomes(bound == UNSHIFTED, high if not high.is_fixed else low)
+        return OddsOfSuccess((high, low))
     return Contrast((high, low), bound)
 
 
@@ -372,6 +380,7 @@ def _side(arm: Measured, other: Other) -> Side:
         return _same_metric(arm, other)
     number = require_number(other, arm)
     require_share(number, arm)
+    require_outcomes(arm.scale.name != "share" or 0 < number < 1, arm)
     return fixed(number, arm)
 
 

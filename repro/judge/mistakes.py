@@ -10,6 +10,10 @@ import numpy as np
 from repro.judge.contrast import Side
 
 
+class CannotGrow(ValueError):
+    """A claim for which no test is known that one may look at after each run."""
+
+
 class NoArithmetic:
     """Refuses comparisons and arithmetic of metrics that no test could judge."""
 
@@ -101,6 +105,15 @@ def require_share(number: float, side: Side) -> None:
         raise ValueError(
             f"{side.metric} is a share between 0 and 1, and {number:g} is none: write"
             f" {number / 100:g} for {number:g} %"
+        )
+
+
+def require_outcomes(is_plain: bool, side: Side) -> None:
+    """Raise ValueError where runs that succeed or fail are compared by more than their share."""
+    if not is_plain:
+        raise ValueError(
+            f"{side.metric} of {side.label} counts runs that succeed: claim a > b or a < b, or"
+            " compare the share with a number, as in a > 0.5"
         )
 
 

@@ -16,11 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array: TypeAlias = NDArray[np.float64]
-ScaleName: TypeAlias = Literal["identity", "log", "log-odds"]
+ScaleName: TypeAlias = Literal["identity", "log", "log-odds", "share"]
 
 _DOMAIN = {
     "identity": (-np.inf, np.inf, "the finite numbers"),
     "log": (0.0, np.inf, "the positive numbers, where logs are defined"),
+    "share": (-np.inf, np.inf, "0 and 1, the outcomes of a run that fails or succeeds"),
     "log-odds": (0.0, 1.0, "the open interval (0, 1), where log-odds are defined"),
 }
 
@@ -31,7 +32,7 @@ class ScaleError(ValueError):
 
 @dataclass(frozen=True)
 class Scale:
-    """The comparison scale of a metric: `identity`, `log` or `log-odds`.
+    """The comparison scale of a metric: `identity`, `log`, `log-odds` or `share`.
 
     A share of `count` examples can be exactly 0 or 1, where log-odds are infinite; with `count`
     such a value is moved inside by half an example. A share also moves in steps of one example, so
@@ -49,16 +50,18 @@ class Scale:
     def __post_init__(self) -> None:
         if self.name not in _DOMAIN:
             raise ValueError(f"unknown scale {self.name!r}: choose one of {', '.join(_DOMAIN)}")
-        if self.count is not None and (self.name == "log" or self.count < 1):
+        if self.count is not None and (self.name in ("log", "share") or self.count < 1):
             raise ValueError(
                 f"count={self.count!r} is the number of examples behind a share: give a positive "
-                "number, and not with the log scale"
+                "number, and not with the scales log and share"
             )
 
     def of(self, values: Array, what: str) -> Array:
         """The values on this scale; `what` names them in an error message."""
         if self.name == "identity" and self.count is None and np.isfinite(values).all():
             return values
+        if self.name == "share":
+            return self._outcomes(values, what)
         low, high, domain = _DOMAIN[self.name]
         inside = self.kept_inside(values)
         outside = (inside <= low) | (inside >= high)
@@ -73,6 +76,14 @@ class Scale:
             return inside
         logs: Array = np.log(inside)
         return logs if self.name == "log" else logs - np.log1p(-inside)
+
+    def _outcomes(self, values: Array, what: str) -> Array:
+        if (outside := values[~np.isin(values, (0.0, 1.0))]).size:
+            raise ScaleError(
+                f"{what} is {outside.flat[0]:.6g}, and not {_DOMAIN['share'][2]}: declare shares of"
+                " examples on log-odds"
+            )
+        return values
 
     def has(self, values: Array) -> NDArray[np.bool_]:
         """Return for each value whether it lies inside the domain of the scale, without its ends.
@@ -107,7 +118,7 @@ class Scale:
 
     def back(self, scaled: Any) -> Any:
         """The natural value at a point of this scale, the inverse of `of`."""
-        if self.name == "identity":
+        if self.name in ("identity", "share"):
             return scaled
         if self.name == "log":
             return np.exp(scaled)

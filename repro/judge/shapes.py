@@ -22,6 +22,7 @@ import numpy as np
 from repro.judge.contrast import Contrast, Statement
 from repro.judge.judge import Judge
 from repro.judge.measured import Measured, above, amount
+from repro.judge.mistakes import is_count
 from repro.judge.sample import Runs
 from repro.judge.scale import Array, Scale
 from repro.judge.verdict import Verdict
@@ -160,6 +161,37 @@ class Curve:
 
         counted = Scale("identity", count=1)  # in whole epochs, so equal lengths may be by chance
         return replace(self._measured("in epochs", last_epoch), metric="epochs", scale=counted)
+
+    def max(self) -> Measured:
+        """The highest value of each run, to compare like any other.
+
+        >>> assert trials(DEEP).over_epochs.accuracy.max() > 0.75
+        """
+        return self._measured("at its highest", lambda run: run.max(axis=0))
+
+    def min(self) -> Measured:
+        """The lowest value of each run, to compare like any other.
+
+        >>> assert trials(DEEP).over_epochs.perplexity.min() < 30
+        """
+        return self._measured("at its lowest", lambda run: run.min(axis=0))
+
+    def mean(self) -> Measured:
+        """The mean of each run over its epochs, to compare like any other.
+
+        >>> assert trials(DEEP).over_epochs.accuracy.mean() > 0.5
+        """
+        return self._measured("in the mean of its epochs", lambda run: run.mean(axis=0))
+
+    def last(self, epochs: int) -> Measured:
+        """The mean of each run over its last epochs, to compare like any other.
+
+        >>> assert trials(DEEP).over_epochs.accuracy.last(2) > 0.5
+        """
+        if not is_count(epochs, least=1):
+            raise ValueError(f"last({epochs!r}) takes a number of epochs: give 1 or more")
+        where = f"in the mean of its last {epochs} epochs"
+        return self._measured(where, lambda run: run[-epochs:].mean(axis=0))
 
     @property
     def largest_rise(self) -> Measured:

@@ -140,9 +140,23 @@ class Sign:
         return max(enough, default=0.0)
 
 
+@dataclass(frozen=True)
+class Counted:
+    """Counts of runs that succeed, in tests that are exact at one look.
+
+    Several looks share the level by the union bound.
+    """
+
+    def threshold(self, looks: tuple[int, ...], level: float) -> float:
+        return level * looks[-1] / sum(looks)
+
+    def chance_of_crossing(self, looks: tuple[int, ...], nominal: float) -> float:
+        return min(1.0, nominal * sum(looks) / looks[-1])
+
+
 _ROUNDED = 1 + 1e-9
 """A p that equals its threshold up to rounding crosses it."""
 
 Simulated: TypeAlias = Student | Prediction
-Statistic: TypeAlias = Simulated | Sign
-STUDENT, SIGN = Student(), Sign()
+Statistic: TypeAlias = Simulated | Sign | Counted
+STUDENT, SIGN, COUNTED = Student(), Sign(), Counted()

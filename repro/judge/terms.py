@@ -1,4 +1,4 @@
-"""The terms that are no difference of means: a documented run, and a median.
+"""The terms that are no difference of means: a documented run, a median, and a share of runs.
 
 **A documented run.** A printed number is a sample, like each seed here. So it is compared with the
 distribution of one run, not with the mean over seeds alone: its distance from the mean has the
@@ -9,21 +9,34 @@ level says. Each verdict says so.
 
 **A median.** Extremes rule a mean: if some seeds collapse, an arm can be better in nine runs of ten
 and still worse in the mean. A claim about half of the runs is judged by the sign test.
+
+**A share of runs.** Runs that succeed or fail are counted. Two samples are compared by Fisher's
+exact test, pairs by the exact test of McNemar, and a share with a number by the binomial test. Each
+has an interval of its own: of the ratio of the odds, or of the share (Clopper and Pearson).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import betaincinv, stdtr  # type: ignore[import-untyped]
+from scipy.special import (  # type: ignore[import-untyped]
+    bdtr,
+    betaincinv,
+    betaln,
+    expit,
+    logit,
+    logsumexp,
+    stdtr,
+)
 
 from repro.judge.contrast import Contrast, Readings, rounding
 from repro.judge.effect import Effect
 from repro.judge.evidence import Evidence
 from repro.judge.scale import Array
-from repro.judge.statistic import SIGN, Prediction
+from repro.judge.statistic import COUNTED, SIGN, Prediction
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,3 +193,120 @@ class InHalfOfRuns(Contrast):
             distance=share - 0.5,
             per_seed=self.on_each_seed(readings),
         )
+
+
+class OddsOfSuccess(Contrast):
+    """The term that runs of the first side succeed more often than those of the second.
+
+    A share is compared by its log-odds, and two shares by the log of the ratio of their odds.
+    """
+
+    @property
+    def label(self) -> str:
+        left, right = self.sides
+        if self.number is None:
+            return f"odds of {left.label} / {right.label}"
+        return f"share of {(right if left.is_fixed else left).label}"
+
+    @cached_property
+    def number(self) -> float | None:
+        """The number that a share is compared with; None for two shares."""
+        fixed = [side for side in self.sides if side.is_fixed]
+        return float(fixed[0].values(1)[0]) if fixed else None
+
+    def weigh(self, readings: Readings) -> Evidence:
+        """Test the counts by the exact test for their kind."""
+        values = [readings[side] for side in self.sides]
+        shares = [float(each.mean()) for each in values]
+        counts = [len(each) for each in values]
+        at = 0.0 if self.number is None else float(logit(self.number))
+        more, less = self._tails(readings, at)
+        if self.sides[0].is_fixed:
+            more, less = less, more
+        pooled = sum(each.sum() for each in values) / sum(counts)
+        spread = max((pooled * (1 - pooled)) ** 0.5, 0.5 / min(counts))
+        return Evidence(
+            shares[0] - shares[1],
+            spread,
+            min(counts),
+            error=spread * (1 / counts[0] + 1 / counts[1]) ** 0.5,
+            freedom=min(counts) - 1,
+            p_for=more,
+            p_against=less,
+            statistic_for=COUNTED,
+            statistic_against=COUNTED,
+            counts=() if self.is_paired else tuple(counts),
+        )
+
+    def describe(self, evidence: Evidence, readings: Readings) -> Effect:
+        """Describe it by the share, or the ratio of odds, and the interval of its test."""
+        up, down = evidence.boundary, evidence.boundary_against
+        if self.sides[0].is_fixed:
+            up, down = down, up
+        ends = self._end(readings, 0, up), self._end(readings, 1, down)
+        number, values = self.number, [readings[side] for side in self.sides]
+        if number is None:
+            yes, no = [each.sum() for each in values], [(1 - each).sum() for each in values]
+            if self.is_paired:
+                yes, no = [(values[0] > values[1]).sum(), 0.0], [(values[0] < values[1]).sum(), 0.0]
+            odds = [(a + 0.5) / (b + 0.5) for a, b in zip(yes, no, strict=True)]
+            estimate, low, high = odds[0] / odds[1], *np.exp(ends)
+        else:
+            estimate = values[self.sides[0].is_fixed].mean()
+            low, high = expit(ends)
+        return Effect(
+            **vars(evidence),
+            kind="share",
+            label=self.label,
+            unit="ratio" if number is None else "of the runs",
+            bound=1.0 if number is None else number,
+            below=self.sides[0].is_fixed,
+            plain=float(estimate),
+            estimate=float(estimate),
+            low=float(low),
+            high=float(high),
+            distance=float(evidence.mean),
+        )
+
+    def _tails(self, readings: Readings, at: float) -> tuple[float, float]:
+        """Return the chance of as many successes or more, and of as many or fewer.
+
+        `at` is the true log-odds of a share, or the true log of the ratio of two odds.
+        """
+        left, right = (readings[side] for side in self.sides)
+        if self.number is not None:
+            values = right if self.sides[0].is_fixed else left
+            self.scale.of(values, f"{self.metric} of {self.label.removeprefix('share of ')}")
+            return _binomial_tails(int(values.sum()), len(values), at)
+        for side, values in zip(self.sides, (left, right), strict=True):
+            self.scale.of(values, f"{self.metric} of {side.label}")
+        if self.is_paired:
+            first, other = int((left > right).sum()), int((left < right).sum())
+            return _binomial_tails(first, first + other, at)
+        successes, all_of_them = int(left.sum()), int(left.sum() + right.sum())
+        possible = np.arange(max(0, all_of_them - len(right)), min(len(left), all_of_them) + 1)
+        logs = -betaln(possible + 1, len(left) - possible + 1)
+        rest = all_of_them - possible
+        logs = logs - betaln(rest + 1, len(right) - rest + 1) + at * possible
+        chances = np.exp(logs - logsumexp(logs))
+        more, less = chances[possible >= successes].sum(), chances[possible <= successes].sum()
+        return min(1.0, float(more)), min(1.0, float(less))
+
+    def _end(self, readings: Readings, tail: int, p: float) -> float:
+        """Return the end of the interval: where this tail has the chance `p`, on the scale."""
+        low, high = -40.0, 40.0
+        for _ in range(60):
+            middle = (low + high) / 2
+            is_beyond = self._tails(readings, middle)[tail] <= p
+            if is_beyond == (tail == 0):
+                low = middle
+            else:
+                high = middle
+        found = (low + high) / 2
+        return found if abs(found) < 39 else float(np.copysign(np.inf, found))
+
+
+def _binomial_tails(count: int, runs: int, log_odds: float) -> tuple[float, float]:
+    """Return the chance of at least `count` of `runs`, and of at most `count`."""
+    chance = float(expit(log_odds))
+    return float(bdtr(runs - count, runs, 1 - chance)), float(bdtr(count, runs, chance))

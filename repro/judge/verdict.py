@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
@@ -90,6 +91,8 @@ class Verdict(NoLogic):
     """The numbers of seeds at which to look; empty for one look at all existing runs."""
     level: float = 0.0
     """The chance of a false verdict, both directions together."""
+    at_any_time: bool = False
+    """True where one may look after each run, as often as one likes."""
     p: float = 1.0
     """The smallest level at which these looks would have given this verdict; 1 if open."""
     reason: str = ""
@@ -97,7 +100,7 @@ class Verdict(NoLogic):
     repeats: tuple[str, ...] = ()
     """Sentences on arms with runs that repeat others."""
     states: tuple[str, ...] = ()
-    """Sentences on arms whose runs look as if they end in one of two states."""
+    """Sentences on runs that look otherwise than the test assumes: in two states, or in spread."""
     advice: str = ""
     """The seeds that would settle an inconclusive statement, in words."""
     beyond: Beyond = Beyond.NONE
@@ -157,21 +160,61 @@ class Verdict(NoLogic):
 
     __rand__ = __and__
 
+    @property
+    def manner(self) -> str:
+        """How it was judged, in a few words: pairs, spread, looks and level."""
+        apart = any(effect.counts for effect in self.effects)
+        words = ["unpaired" if apart else ""]
+        words += ["one spread"] if any(effect.is_pooled for effect in self.effects) else []
+        words += ["at any time"] if self.at_any_time else []
+        return ", ".join([*filter(None, words), f"level {50 * self.level:.3g} %"])
+
+    def __repr__(self) -> str:
+        """The verdict in one line.
+
+        >>> deep, shallow = trials(DEEP, SHALLOW)
+        >>> deep.accuracy > shallow.accuracy
+        <reproduced: deep - shallow = ..., 5 seeds, level 0.5 %>
+        """
+        return f"<{self.outcome}: {self.measured or self.statement}, {self.manner}>"
+
     def __str__(self) -> str:
         """The explanation, in a few lines of at most 80 columns."""
+        return self.text()
+
+    def text(self, *, most: int | None = _MOST_EFFECTS) -> str:
+        """Return the explanation; `most=None` has all comparisons of a long list.
+
+        >>> deep, medium, shallow = trials(DEEP, MEDIUM, SHALLOW)
+        >>> verdict = deep.accuracy > shallow.accuracy
+        >>> verdict.text(most=None) == str(verdict)
+        True
+        """
         title = wrap(f"{self.outcome.upper()}: {self.statement}", indent="")
         lines, measured = [], [sample for sample in self.samples if not sample.is_fixed]
         if measured:
-            lines.append("means: " + ", ".join(f"{s.label} {s.mean:.4g}" for s in measured))
+            digits = self._digits
+            means = (f"{s.label} {s.mean:.{digits}g}" for s in measured)
+            lines.append(f"means: {', '.join(means)}")
         ordered = sorted(self.effects, key=lambda e: (e.holds, not e.fails, not e.needed))
-        lines += map(str, ordered[:_MOST_EFFECTS])
-        if rest := ordered[_MOST_EFFECTS:]:
+        lines += map(str, ordered[:most])
+        if rest := ordered[len(ordered) if most is None else most :]:
             held = sum(effect.holds for effect in rest)
             lines.append(f"and {len(rest)} more comparisons, of which {held} hold")
         if self.effects:
             lines += [self._budget(), *self._quality()]
         lines += [x for x in (self.reason, *self.repeats, *self.states, self.advice) if x]
         return "\n".join((title, *map(wrap, lines)))
+
+    @property
+    def _digits(self) -> int:
+        """The digits of means that show an effect as exactly as its interval; four at least."""
+        widths = [e.high - e.low for e in self.effects if e.unit != "ratio" and e.has_spread]
+        largest = max((abs(s.mean) for s in self.samples if not s.is_fixed), default=0.0)
+        finest = min((width for width in widths if width > 0), default=0.0)
+        if not (finest and largest):
+            return 4
+        return min(max(4, math.floor(math.log10(largest)) - math.floor(math.log10(finest)) + 2), 15)
 
     def _budget(self) -> str:
         """The used seeds, and the level of the intervals."""
@@ -182,15 +225,17 @@ class Verdict(NoLogic):
         if all(effect.is_constant for effect in self.effects):
             return f"{self.seeds} seeds, which are no sample; {self.scale} scale"
         looks = f"looks at {', '.join(map(str, self.looks))}" if self.looks else "one look"
+        looks = "looks at any time" if self.at_any_time else looks
         counted = {effect.counted: effect for effect in self.effects}
         seeds = next(iter(counted)) if len(counted) == 1 else f"{self.seeds} seeds"
         apart = "; samples that are not paired" if any(e.counts for e in self.effects) else ""
+        apart += " and have one spread" if any(e.is_pooled for e in self.effects) else ""
         examples = max((effect.examples for effect in self.effects), default=0)
         known = f"; the error of having {examples} examples is counted" if examples else ""
         intervals = f"{100 * (1 - self.level):g}% intervals"
         if any(effect.kind == "run" for effect in self.effects):  # the level of two sides
             intervals = f"{100 * (1 - self.level / 2):g}% prediction intervals"
-        over = " over all looks" if self.looks else ""
+        over = " over all looks" if self.looks or self.at_any_time else ""
         return f"{seeds} ({looks}); {intervals}{over}; {self.scale} scale{apart}{known}"
 
     def _quality(self) -> list[str]:

@@ -91,6 +91,8 @@ class Entry:
     """The distance past its bound of each comparison of a reproduced claim: mean, spread, seeds."""
     looks: Sequence[int] = ()
     """The looks that the claim itself declares; empty for those of its profile."""
+    level: float = 0.0
+    """The allowed chance of a false verdict in one direction; 0 stands for 0.005."""
     one_look: Sequence[int] = ()
     """The seeds of each side, if the claim is open after one look at its whole level."""
     levels: Sequence[tuple[str, str, float, float, int]] = ()
@@ -173,8 +175,10 @@ def _entry(table: dict[str, Any]) -> Entry:
     except TypeError as error:
         raise ValueError(f"{name}: {str(error).removeprefix('Entry.__init__() ')}") from None
     for key, value in vars(entry).items():
-        if key not in _LISTS and not isinstance(value, str):
+        if key not in (*_LISTS, "level") and not isinstance(value, str):
             raise ValueError(f"{name}: its {key} is {value!r} and no text")
+    if not isinstance(entry.level, int | float) or not 0 <= entry.level < 1:
+        raise ValueError(f"{name}: its level is {entry.level!r} and no chance")
     for key in ("looks", "one_look"):
         seeds = getattr(entry, key)
         if not isinstance(seeds, list | tuple) or not all(map(_is_count, seeds)):
@@ -226,7 +230,13 @@ def _is_level(row: object) -> bool:
 def _encoded(entry: Entry) -> bytes:
     lists: dict[str, Any] = {name: list(getattr(entry, name)) for name in _LISTS}
     lists["past"] = [list(each) for each in entry.past]
-    usual = {"kind": "source", "reason": "", "machine": "", **{name: [] for name in _LISTS}}
+    usual = {
+        "kind": "source",
+        "reason": "",
+        "machine": "",
+        "level": 0.0,
+        **{name: [] for name in _LISTS},
+    }
     lines = [
         f"{name} = {_quoted(value)}"
         for name, value in {**vars(entry), **lists}.items()

@@ -39,6 +39,7 @@ class ClaimMark:
     only_at: str | None = None
     looks: Looks | None = None
     after: int = 0
+    level: float | None = None
     hides: int = 0
     """The line of another claim of the test's name, above it in its file; 0 without one."""
 
@@ -81,6 +82,13 @@ def mark_of(item: pytest.Item) -> ClaimMark:
     _require_looks(mark.looks)
     if not (type(mark.after) is int and 0 <= mark.after <= MOST_SEEDS):
         raise BadClaim(f"The claim has after={mark.after!r}; write a number of seeds: after=20.")
+    if mark.level is not None:
+        from repro.judge import require_level  # here: sessions without claims do without SciPy
+
+        try:
+            require_level(mark.level)
+        except ValueError as error:
+            raise BadClaim(f"The claim has {error}.") from None
     return replace(mark, documented=_filled_in(mark.documented, item))
 
 
@@ -253,7 +261,7 @@ def parameters_of(item: pytest.Item) -> dict[str, Any]:
     return dict(callspec.params) if callspec else {}
 
 
-def needed_of_pytest(item: pytest.Item) -> list[str]:
+def fixtures_of_pytest(item: pytest.Item) -> list[str]:
     """Return the fixtures and set-up methods of a claim that only exist while pytest runs it."""
     assert isinstance(item, pytest.Function)
     arguments = [name for name in item._fixtureinfo.argnames if name not in FIXTURES]
@@ -262,7 +270,7 @@ def needed_of_pytest(item: pytest.Item) -> list[str]:
     return [name for name in arguments if name not in given] + set_up
 
 
-def is_called_alike(item: pytest.Item) -> bool:
+def can_call_directly(item: pytest.Item) -> bool:
     """Return whether `call` does the same as pytest: no other fixture or mark affects the test."""
     others = set(getattr(item, "fixturenames", ())) - FIXTURES - parameters_of(item).keys()
     return not others - {"request"} and evaluate_xfail_marks(item) is None

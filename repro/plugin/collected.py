@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from repro.plugin import workers
-from repro.plugin.command_line import by_hand
+from repro.plugin.command_line import from_command_line
 
 NAME = "repro-collected"
 """The name of `Collected` among pytest's plugins."""
@@ -57,7 +57,7 @@ class Collected:
         if workers.is_worker(config):
             self._choosing = config.workerinput[_CHOOSING]  # type: ignore[attr-defined]
         else:
-            self._choosing = {name: getattr(by_hand(config), name) for name in names}
+            self._choosing = {name: getattr(from_command_line(config), name) for name in names}
         """The options of the command line that select tests."""
         self._members: dict[pytest.Collector, list[pytest.Item | pytest.Collector]] = {}
         """The tests and classes of each collected file and class."""
@@ -95,7 +95,7 @@ class Collected:
         selected = {item.nodeid for item in session.items}
         unnamed = self._unnamed() if any("::" in x for x in self._choosing["file_or_dir"]) else []
         claims = [item for item in (*items, *unnamed) if item.get_closest_marker("claim")]
-        excused = self._left_out_by_hand(items) if claims else set()
+        excused = self._left_out_by_the_command_line(items) if claims else set()
         excused |= {item.nodeid for item in unnamed}
         for item in claims:
             state = BY_HAND if item.nodeid in excused else OTHERWISE
@@ -129,7 +129,7 @@ class Collected:
         files = [node for node in self._members if isinstance(node, pytest.Module)]
         return [item for file in files for item in tests_in(file) if item not in self._named]
 
-    def _left_out_by_hand(self, items: list[pytest.Item]) -> set[str]:
+    def _left_out_by_the_command_line(self, items: list[pytest.Item]) -> set[str]:
         """Return the names of the tests that the command line leaves out, without settings."""
         from repro.plugin.claims import select_by_name
 

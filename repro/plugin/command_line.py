@@ -24,6 +24,15 @@ def _valued(metavar: str, said: str, **more: Any) -> dict[str, Any]:
     return {"metavar": metavar, "help": said, **more}
 
 
+def _level(text: str) -> float:
+    from repro.judge import require_level  # here: sessions without the option do without SciPy
+
+    try:
+        return require_level(float(text))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 OPTIONS: dict[str, dict[str, Any]] = {
     "profile": _valued(
         "SIZE", "the size to train: ci (small; the default, or that of --evidence) or paper"
@@ -59,6 +68,12 @@ OPTIONS: dict[str, dict[str, Any]] = {
     ),
     "store": _valued("DIR", "the folder of the results (.repro; also REPRO_STORE)"),
     "seed-budget": _valued("N", "judge with at most N seeds of each arm", type=int),
+    "level": _valued(
+        "P",
+        "the chance of a false verdict in one direction, where a claim declares none (0.005)",
+        type=_level,
+        default=0.005,
+    ),
     "gate-levels": _switch("fail if the level of a metric has moved since the ledger"),
     "reference-seeds": _valued(
         "N",
@@ -104,10 +119,10 @@ def is_set(config: pytest.Config, name: str) -> bool:
     return bool(option(config, name) != usual)
 
 
-def by_hand(config: pytest.Config) -> argparse.Namespace:
+def from_command_line(config: pytest.Config) -> argparse.Namespace:
     """Return the options and paths of the command line, without those of the settings.
 
-    >>> by_hand(request.config).keyword
+    >>> from_command_line(request.config).keyword
     ''
     """
     given = list(map(os.fspath, config.invocation_params.args))

@@ -27,8 +27,8 @@ import pytest
 from repro.ledger import Entry, Ledger, LedgerError, locked, read_ledgers
 from repro.plugin import workers
 from repro.plugin.collected import OTHERWISE, SELECTED, Collected, Seen
-from repro.plugin.command_line import by_hand, option
-from repro.plugin.options import looks_only, path_named, places_with_ledgers
+from repro.plugin.command_line import from_command_line, option
+from repro.plugin.options import path_named, places_with_ledgers, runs_no_test
 from repro.report.lines import NOT_RUN, REPRODUCED
 from repro.text import counted
 
@@ -49,7 +49,7 @@ class Completeness:
 
     def __init__(self, config: pytest.Config, collected: Collected) -> None:
         self._config, self._collected = config, collected
-        self._by_hand = by_hand(config)
+        self._typed = from_command_line(config)
         self._judged: set[str] = set()
         self._failed: set[str] = set()
         self._is_idle = True
@@ -91,7 +91,7 @@ class Completeness:
             return (yield)
         nothing = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
         has_ended = exitstatus in (*nothing, pytest.ExitCode.TESTS_FAILED)
-        is_red = has_ended and not looks_only(self._config) and self._is_red(session)
+        is_red = has_ended and not runs_no_test(self._config) and self._is_red(session)
         if is_red:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         yield
@@ -107,7 +107,7 @@ class Completeness:
         if session.shouldfail or session.shouldstop:
             return bool(unjudged)
         self.unjudged = unjudged
-        asks = any(getattr(self._by_hand, name, False) for name in ("lf", "stepwise"))
+        asks = any(getattr(self._typed, name, False) for name in ("lf", "stepwise"))
         if not (asks and self._collected.goes_by_failures):
             self._hold_against_ledgers()
         is_gone = self.gone and not option(self._config, "update-ledger")
@@ -118,7 +118,7 @@ class Completeness:
 
     def _has_to_judge(self) -> bool:
         """Return whether a session with claims fails where it judges none of them."""
-        named = [path_named(self._config, argument) for argument in self._by_hand.file_or_dir]
+        named = [path_named(self._config, argument) for argument in self._typed.file_or_dir]
         names_folders = not named or any(path.is_dir() for path in named)
         is_allowed = option(self._config, "allow-not-run")
         return bool(option(self._config, "gate") and names_folders and not is_allowed)
@@ -129,7 +129,10 @@ class Completeness:
         by_folder: dict[Path, list[Seen]] = {}
         for seen in self._collected.claims.values():
             by_folder.setdefault(Path(seen.file).parent, []).append(seen)
-        arguments = {*config.args, *self._by_hand.file_or_dir}  # a hook may have changed the former
+        arguments = {
+            *config.args,
+            *self._typed.file_or_dir,
+        }  # a hook may have changed the former
         named = {path_named(config, argument) for argument in arguments}
         self._collected.paths |= named
         places = {place for path in named for place in places_with_ledgers(config, path)}
@@ -144,7 +147,7 @@ class Completeness:
                 self.gone[ledger.path] = gone
                 self.renamed += _renamed(gone, ledger, here)
             self._leave_out(x for x in ledger.entries.values() if states.get(x.claim) == OTHERWISE)
-        if not self._by_hand.file_or_dir and (self._collected.claims or option(config, "gate")):
+        if not self._typed.file_or_dir and (self._collected.claims or option(config, "gate")):
             root = config.rootpath if option(config, "gate") else config.invocation_params.dir
             wider = places_with_ledgers(config, root)
             for _, ledger in self._ledgers(wider):
@@ -191,8 +194,8 @@ class Completeness:
     def _is_ignored(self, file: Path) -> bool:
         """Return whether the command line ignores a file."""
         start, places = self._config.invocation_params.dir, list(map(str, (file, *file.parents)))
-        paths = [os.path.abspath(start / path) for path in self._by_hand.ignore or ()]
-        globs = [os.path.abspath(start / path) for path in self._by_hand.ignore_glob or ()]
+        paths = [os.path.abspath(start / path) for path in self._typed.ignore or ()]
+        globs = [os.path.abspath(start / path) for path in self._typed.ignore_glob or ()]
         return any(x in places for x in paths) or any(fnmatch.filter(places, x) for x in globs)
 
     def _leave_out(self, entries: Iterable[Entry]) -> None:

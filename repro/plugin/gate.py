@@ -12,6 +12,7 @@ import pytest
 
 from repro.data.files import is_readable
 from repro.judge import (
+    LEVEL,
     Excess,
     LedgerComparison,
     OneLook,
@@ -96,7 +97,8 @@ class Gate:
                 fail(report, shown_lines(found.error))
             self.announce_error(item, raised, report)
             return []
-        other, fewer = _other_arms(found, gathered, entry), _fewer_seeds(compared, gathered, entry)
+        other = _other_arms(found, gathered, entry) or _other_level(found, gathered, entry)
+        fewer = _fewer_seeds(compared, gathered, entry)
         if other or fewer:
             change = "; ".join(filter(None, [found.change, other, fewer]))
             found = replace(found, change=change, change_kind=found.change_kind or Change.UNLIKE)
@@ -259,6 +261,7 @@ class Gate:
             reason=found.reason,
             p=gathered.p if is_run else None,
             level=gathered.level if is_run else 0.0,
+            one_sided_level=_level(gathered) if is_run else 0.0,
             looks=_looks(mark, gathered) if is_run else [],
             accepted=entry.verdict if entry else None,
             opposed=_opposed(ledger, claim, gathered.profile_name, found.outcome),
@@ -287,7 +290,9 @@ class Gate:
         size = "" if profile == DEFAULT_PROFILE else f" --profile {profile}"
         gate = " --gate" if option(self._config, "gate") else ""
         budget = f" --seed-budget {self._profile.budget}" if self._profile.budget else ""
-        return f"{size}{gate}{budget}{self._from_evidence}"
+        own = option(self._config, "level")
+        level = f" --level {own:g}" if own and own != LEVEL else ""
+        return f"{size}{gate}{budget}{level}{self._from_evidence}"
 
     def _attach(
         self, item: pytest.Item, report: pytest.TestReport, record: ClaimRecord, gathered: Gathered
@@ -349,6 +354,12 @@ def _text(found: Verdict, gathered: Gathered, compared: Compared) -> str:
     return f"{text}\n  {'; '.join(gathered.remarks)}" if gathered.remarks else text
 
 
+def _level(gathered: Gathered) -> float:
+    """Return the level that is declared for one direction; 0 where it is the usual one."""
+    declared = gathered.declared_level if isinstance(gathered, Trials) else LEVEL
+    return 0.0 if declared == LEVEL else declared
+
+
 def _looks(mark: ClaimMark, gathered: Gathered) -> list[int]:
     """Return the declared looks, without regard to the seed budget; none for one look."""
     design, profile = gathered.design, PROFILES.get(gathered.profile_name)
@@ -371,6 +382,14 @@ def _other_arms(found: Verdict, gathered: Gathered, entry: Entry | None) -> str:
     if not new and (not gone or found.outcome is not Outcome.REPRODUCED):
         return ""
     return f"compares other arms than the ledger's: {', '.join([*new, *gone])}"
+
+
+def _other_level(found: Verdict, gathered: Gathered, entry: Entry | None) -> str:
+    """Say that a claim is judged at another level than its entry; empty where it is not."""
+    if not isinstance(gathered, Trials) or found.outcome is Outcome.NOT_RUN or entry is None:
+        return ""
+    now, then = gathered.declared_level, entry.level or LEVEL
+    return "" if now == then else f"is judged at a level of {now:.3%}, and in the ledger {then:.3%}"
 
 
 def _fewer_seeds(compared: Compared, gathered: Gathered, entry: Entry | None) -> str:

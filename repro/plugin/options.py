@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from repro.plugin.command_line import by_hand, is_set, option, set_option
+from repro.plugin.command_line import from_command_line, is_set, option, set_option
 from repro.runs.profiles import MOST_SEEDS, profile_named
 from repro.store import DEFAULT_STORE, RUNS, project_above
 
@@ -29,7 +29,7 @@ EVIDENCE = pytest.StashKey[Any]()  # EvidenceResults; its module is imported onl
 ABOUT_TRAINING = ("plan", "device", "engine", "executor", "update-ledger")
 """Options that have no meaning with `--evidence`."""
 
-LOOKS = (
+NO_TEST_OPTIONS = (
     *("repro_plan", "collectonly", "setupplan", "showfixtures", "show_fixtures_per_test"),
     "cacheshow",
 )
@@ -39,7 +39,7 @@ PATHS = ("evidence", "report", "store")
 """Options that name a file or a folder."""
 
 BY_HAND_ALONE = (
-    *LOOKS,
+    *NO_TEST_OPTIONS,
     *("setuponly", "markers", "help", "version", "repro_update_ledger", "repro_allow_not_run"),
 )
 """Options with which a lost finding does not fail, so only the command line may have them."""
@@ -84,9 +84,9 @@ def project_of(config: pytest.Config) -> Path:
     return config.inipath.parent if config.inipath else config.invocation_params.dir
 
 
-def require_by_hand(config: pytest.Config) -> None:
+def require_from_command_line(config: pytest.Config) -> None:
     """Refuse options in settings that are for the command line only."""
-    given = by_hand(config)
+    given = from_command_line(config)
     for name in BY_HAND_ALONE:
         if config.getoption(name, None) and not getattr(given, name, None):
             said = name.removeprefix("repro_").replace("_", "-")
@@ -96,9 +96,9 @@ def require_by_hand(config: pytest.Config) -> None:
             )
 
 
-def looks_only(config: pytest.Config) -> bool:
+def runs_no_test(config: pytest.Config) -> bool:
     """Return whether the session runs no test, on purpose."""
-    return any(config.getoption(name, None) for name in LOOKS)
+    return any(config.getoption(name, None) for name in NO_TEST_OPTIONS)
 
 
 def check_options(config: pytest.Config) -> None:

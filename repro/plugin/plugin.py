@@ -17,7 +17,7 @@ from repro.exits import exit_refused
 from repro.imports import import_whole
 from repro.plugin import collected, running, workers
 from repro.plugin.command_line import add_options, completed_arguments, option, set_option
-from repro.plugin.options import check_options, require_by_hand, store_folder
+from repro.plugin.options import check_options, require_from_command_line, store_folder
 from repro.plugin.running import claims_of
 from repro.store import has_stored_runs
 from repro.text import said_in_full, shown, shown_lines
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from repro.plugin.trials import Trials
 
 MARKERS = (
-    "claim(sentence, *, source, documented='', kind='source', only_at=None, looks=None, after=0): a"
-    " sentence of a write-up that the test states; written @claim(...), from repro",
+    "claim(sentence, *, source, documented='', kind='source', only_at=None, looks=None, after=0,"
+    " level=None): a sentence of a write-up that the test states; written @claim(...), from repro",
     "figure(title, *, source, x, y): a figure of a write-up, drawn with --report; written"
     " @figure(...), from repro.marks",
 )
@@ -64,7 +64,7 @@ def pytest_load_initial_conftests(
 def pytest_cmdline_main(config: pytest.Config) -> Generator[None, Any, Any]:
     config.add_cleanup(gc.unfreeze)  # for a process that goes on after pytest
     if not workers.is_worker(config):
-        require_by_hand(config)
+        require_from_command_line(config)
     if option(config, "plan") or INSTEAD in config.stash:  # no test runs, so no workers
         config.option.numprocesses = 0
         config.option.dist = "no"

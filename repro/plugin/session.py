@@ -26,14 +26,14 @@ from repro.ledger import LedgerError
 from repro.plugin.claims import (
     BadClaim,
     call,
+    can_call_directly,
     cases_alike,
     claim_id,
+    fixtures_of_pytest,
     is_about_a_document,
-    is_called_alike,
     is_skipped,
     mark_of,
     namesakes,
-    needed_of_pytest,
     quiet,
     with_other_fixtures,
 )
@@ -86,9 +86,9 @@ class ClaimSession:
         self.session = session
         config = session.config
         profile = profile_named(option(config, "profile"), budget=option(config, "seed-budget"))
-        looks_once = option(config, "gate") and not option(config, "update-ledger")
-        self.profile = profile.at_first_look if looks_once else profile
-        self.reports: list[str] = []
+        first_look_only = option(config, "gate") and not option(config, "update-ledger")
+        self.profile = profile.at_first_look if first_look_only else profile
+        self.remarks: list[str] = []
         """Remarks for a reader of the verdicts."""
         self.requested: dict[Run, None] = {}
         """The distinct runs that claims have asked for."""
@@ -158,7 +158,7 @@ class ClaimSession:
     @cached_property
     def unplanned(self) -> dict[pytest.Item, list[str]]:
         """The claims that cannot be read ahead of their test, and the fixtures that they need."""
-        needs = {item: needed_of_pytest(item) for item in self.trained}
+        needs = {item: fixtures_of_pytest(item) for item in self.trained}
         return {item: needed for item, needed in needs.items() if needed}
 
     def _results(self) -> tuple[KnownResults, Training | None]:
@@ -170,7 +170,7 @@ class ClaimSession:
         evidence = evidence_of(config)
         if evidence is not None:
             return evidence, None
-        store = Store(store_folder(config), report=self.reports.append)
+        store = Store(store_folder(config), report=self.remarks.append)
         pool = self._pool(store)
         engine, project = option(config, "engine"), project_of(config)
         results = Results(store, device=pool.device, project=self.project)
@@ -248,7 +248,7 @@ class ClaimSession:
         if raised is None or isinstance(raised, AssertionError):
             if self._compares:
                 self.gate.compare(item, trials, holds=raised is None)
-        elif not isinstance(raised, (*SAID_IN_FULL, *LEFT_OUT)) and is_called_alike(item):
+        elif not isinstance(raised, (*SAID_IN_FULL, *LEFT_OUT)) and can_call_directly(item):
             self.unreadable[item] = said_in_full(raised)
 
     def read_ahead(self, item: pytest.Item) -> Trials:
@@ -344,7 +344,7 @@ class ClaimSession:
         """Make a `trials` fixture for one call of a claim's test."""
         mark = mark_of(item)
         profile = self.profile
-        if not profile.looks_once:
+        if not profile.first_look_only:
             profile = replace(profile, looks=mark.looks_at(profile)).within(profile.budget)
         return Trials(
             self.known,
@@ -352,6 +352,7 @@ class ClaimSession:
             self.requested,
             only_at=mark.only_at,
             after=mark.after,
+            level=option(self.config, "level") if mark.level is None else mark.level,
             skip_reason=partial(self.gate.skip_reason, item),
         )
 
@@ -373,7 +374,7 @@ class ClaimSession:
         try:
             if isinstance(raised, StoreError):
                 raise raised
-            self.reports += self.gate.judge(item, raised, report, gathered)
+            self.remarks += self.gate.judge(item, raised, report, gathered)
         except StoreError as error:
             end_session(self.config, error)
 

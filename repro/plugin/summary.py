@@ -75,7 +75,7 @@ class Account(TypedDict):
 def account_of(session: ClaimSession) -> Account:
     """Return the work of this process, for the summary of the main process."""
     training, results = session.training, session.results
-    remarks, requested, missing = list(session.reports), [], []
+    remarks, requested, missing = list(session.remarks), [], []
     if isinstance(results, Results):
         requested = list(map(results.key, session.requested))
         missing = [results.key(run) for run in session.requested if results.get(run) is None]
@@ -314,6 +314,7 @@ def _entry(record: ClaimRecord) -> Entry:
         arms=record.labels if record.verdict is Outcome.REPRODUCED else (),
         past=[(_rounded(mean), _rounded(spread), n) for mean, spread, n in record.past],
         looks=_own_looks(record),
+        level=record.one_sided_level,
         one_look=record.one_look,
         levels=[
             (arm, metric, _rounded(mean), _rounded(sd), n)
@@ -338,7 +339,8 @@ def describe_plan(session: ClaimSession) -> str:
         **{claim_id(item): why for item, why in session.unreadable.items()},
         **{item.nodeid: why for item, why in session.refused.items()},
     }
-    own = [item for item in session.trained if mark_of(item).looks is not None]
+    marks = [mark_of(item) for item in session.trained]
+    own = [mark for mark in marks if mark.looks is not None or mark.level is not None]
     claims = counted(len(own), "claim")
     lines = [
         plan_text(
@@ -346,9 +348,10 @@ def describe_plan(session: ClaimSession) -> str:
             len(session.requested),
             list(plan.missing),
             profile,
+            level=option(session.config, "level"),
             all_rows=session.config.get_verbosity() > 0,
         ),
-        *([f"{claims} of these at looks that the claim declares itself"] if own else []),
+        *([f"{claims} of these at looks or a level that the claim declares itself"] if own else []),
         *session.training.results.why_again(),
         *recorded_lines([session.known.files]),
         *session.unplanned_lines(),

@@ -96,6 +96,7 @@ class Trial:
             is_exact=is_exact,
             pairing=arm.pairing,
             runs=partial(trials.runs, arm),
+            alike=arm.alike(name),
             origin=(arm, name, index),
         )
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, overload
 
 import numpy as np
 
 from repro.arm import Arm, Needs, Run, Values, require_plain
-from repro.judge import Design, Judge, OneLook, Runs, Verdict, p_of_all
+from repro.judge import LEVEL, Design, Judge, OneLook, Runs, Verdict, p_of_all
 from repro.judge.levels import Level
 from repro.plugin.trial import Rungs, Trial
 from repro.recorded.judging import (
@@ -41,13 +42,16 @@ class Trials:
         *,
         only_at: str | None = None,
         after: int = 0,
+        level: float = LEVEL,
         skip_reason: Callable[[str, Sequence[str]], str | None] | None = None,
     ) -> None:
         self.results, self.profile, self.requested = results, profile, requested
         self.only_at, self.after, self.skip_reason = only_at, after, skip_reason
         self.train: Callable[[Sequence[Run]], None] | None = None
         """Trains missing runs while the claim's test waits; None where it is read ahead."""
-        self.judge = Judge(Design(looks=profile.looks, futility=profile.futility))
+        self.declared_level = level
+        """The chance of a false verdict in one direction."""
+        self.judge = Judge(Design(looks=profile.looks, level=2 * level, futility=profile.futility))
         self.arms: list[Arm] = []
         self.metrics: list[str] = []
         self.diverged: list[str] = []
@@ -89,7 +93,7 @@ class Trials:
         >>> trials.require(is_clear, "a deep arm that stands clear of chance")
         >>> assert medium.accuracy.is_within(0.1, of=deep.accuracy)
         """
-        if self.profile.looks_once and not self.recorded:
+        if self.profile.first_look_only and not self.recorded:
             condition = self.judge.again(condition, self.profile.all_looks)
         if not condition:
             raise Needs(f"needs {what}, which it has not here: {condition.measured}")
@@ -142,7 +146,7 @@ class Trials:
                 f"trials(...) is asked to compare {self.recorded[0].label}, which is recorded, with"
                 " arms that are trained here: their runs have nothing in common; make two claims."
             )
-        return design_of(self.recorded)
+        return replace(design_of(self.recorded), level=2 * self.declared_level)
 
     @property
     def data(self) -> list[str]:

@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import product
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from repro.arm import Metric
-from repro.judge import Judge, Measured, OneLook, Runs, Scale, Verdict
+from repro.judge import (
+    LEVEL,
+    AnyTime,
+    Judge,
+    Measured,
+    OneLook,
+    Runs,
+    Scale,
+    Verdict,
+    require_level,
+)
 from repro.judge.scale import Array
 from repro.recorded.rows import RecordedError
 from repro.recorded.runs import ranges
 
 METRIC = Metric("identity")
+
+Spread: TypeAlias = Literal["own", "same"]
+"""Whether each arm has a spread of its own, or all have one."""
 
 
 def judge(
@@ -23,6 +38,9 @@ def judge(
     metric: str = "value",
     on: Metric = METRIC,
     paired: bool = False,
+    level: float = LEVEL,
+    looks: Literal["any"] | None = None,
+    spread: Spread = "own",
 ) -> Verdict:
     """Judge a claim about arms with given values over seeds, in one look at all values.
 
@@ -31,6 +49,11 @@ def judge(
     `paired=True` values at the same index, or of the same seed, are paired. `on` is the scale and
     the other properties of the metric.
 
+    `level` is the chance of a false verdict in one direction, chosen before. With `looks="any"` one
+    may judge after each further run and stop when one likes; without it, a second look at more runs
+    does not keep the level. `spread="same"` says that all arms have one spread, which few runs then
+    estimate together.
+
     >>> print(judge({"smooth": [0.94, 0.95, 0.94, 0.95], "plain": [0.91, 0.9, 0.91, 0.9]}).outcome)
     reproduced
     >>> accuracy = Metric("log-odds", examples=10_000)
@@ -38,23 +61,21 @@ def judge(
     ...                 lambda a, b: a.is_within(0.05, of=b), metric="accuracy", on=accuracy)
     >>> verdict.seeds
     3
+    >>> judge({"new": [1.1, 1.2, 1.3], "old": [2.0, 2.1, 2.1]}, lambda a, b: a < b, spread="same")
+    <reproduced: old - new = 0.867 [0.56, 1.17], 3 seeds, unpaired, one spread, level 0.5 %>
     """
     if claim is None and len(arms) != 2:
         raise RecordedError(
             f"judge(…) is given {len(arms)} arms and no claim: give two, of which the first should"
             " be larger, or a claim such as lambda a, b, c: (a > c) & (b > c)."
         )
+    if looks not in (None, "any"):
+        raise RecordedError(f'looks={looks!r} is not known: say looks="any", or leave it out.')
     by_seed = {name: _by_seed(name, values) for name, values in arms.items()}
-    samples = {name: _values(name, list(values.values())) for name, values in by_seed.items()}
-    if on.scale != "log":
-        _require_one_unit(samples)
-    if paired:
-        _require_pairs(by_seed)
-    both = Judge(OneLook(looks=(max(map(len, samples.values())),)))
-    measured = [
-        _measured(both, name, sample, list(by_seed[name]), metric, on, paired)
-        for name, sample in samples.items()
-    ]
+    design = OneLook if looks is None else AnyTime
+    most = max(map(len, by_seed.values()))
+    both = Judge(design(looks=(most,), level=2 * require_level(level)))
+    measured = measured_arms(both, by_seed, metric=metric, on=on, paired=paired, spread=spread)
     verdict: object = claim(*measured) if claim else measured[0] > measured[1]
     if not isinstance(verdict, Verdict):
         raise RecordedError(
@@ -62,6 +83,54 @@ def judge(
             " several joined by &."
         )
     return verdict
+
+
+def measured_arms(
+    both: Judge,
+    arms: Mapping[str, Mapping[int, object]],
+    *,
+    metric: str,
+    on: Metric,
+    paired: bool,
+    spread: Spread,
+    others: Sequence[Array] = (),
+) -> list[Measured]:
+    """Return the arms of values by seed for a judge; raises `RecordedError`.
+
+    With one spread for all, that of the `others` is the same.
+    """
+    if spread not in ("own", "same"):
+        raise RecordedError(f'spread={spread!r} is not known: say "same", or leave it out.')
+    if paired and spread == "same":
+        raise RecordedError(
+            "Pairs have one spread, that of their differences: leave one of both out."
+        )
+    samples = {name: _values(name, list(values.values())) for name, values in arms.items()}
+    if on.scale != "log":
+        _require_one_unit(samples)
+    if paired:
+        _require_pairs(arms)
+    runs = {
+        name: Runs(label=name, by_seed=dict(zip(arms[name], sample.tolist(), strict=True)))
+        for name, sample in samples.items()
+    }
+    distinct = [np.delete(sample, sorted(runs[name].left_out)) for name, sample in samples.items()]
+    same = [values for values in (*distinct, *others) if len(values) > 1]
+    return [
+        Measured(
+            judge=both,
+            label=name,
+            metric=metric,
+            values=partial(_first, sample),
+            scale=Scale(on.scale, count=on.examples),
+            is_exact=on.exact,
+            pairing=None if paired else name,
+            runs=partial(_first_runs, runs[name]),
+            alike=(lambda: same) if spread == "same" else None,
+            origin=(name, metric),
+        )
+        for name, sample in samples.items()
+    ]
 
 
 def _by_seed(name: str, values: Sequence[float] | Mapping[int, float]) -> dict[int, object]:
@@ -111,24 +180,9 @@ def _require_pairs(by_seed: Mapping[str, Mapping[int, object]]) -> None:
             )
 
 
-def _measured(
-    both: Judge,
-    name: str,
-    sample: Array,
-    seeds: Sequence[int],
-    metric: str,
-    on: Metric,
-    paired: bool,
-) -> Measured:
-    runs = Runs(label=name, by_seed=dict(zip(seeds, sample.tolist(), strict=True)))
-    return Measured(
-        judge=both,
-        label=name,
-        metric=metric,
-        values=lambda count: sample[:count],
-        scale=Scale(on.scale, count=on.examples),
-        is_exact=on.exact,
-        pairing=None if paired else name,
-        runs=lambda count: runs,
-        origin=name,
-    )
+def _first(sample: Array, count: int) -> Array:
+    return sample[:count]
+
+
+def _first_runs(runs: Runs, count: int) -> Runs:
+    return runs

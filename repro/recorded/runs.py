@@ -25,7 +25,7 @@ class Columns:
 
     arm: tuple[str, ...]
     seed: str | None
-    """None if runs have no seeds; then they are numbered in the order of their rows."""
+    """None if runs have no seeds; then they are numbered in the order of their rows, or files."""
     epoch: str | None
     """The column that counts epochs or steps, if a run has a row for each."""
     metrics: Mapping[str, str]
@@ -133,7 +133,7 @@ def _require_columns(rows: Sequence[Row], columns: Columns) -> None:
 
 def _add(runs: dict[int, RecordedRun], row: Row, columns: Columns) -> str:
     """Add a row to the run of its seed; return what is wrong with the row, or an empty text."""
-    seed = whole(row.cells.get(columns.seed)) if columns.seed else len(runs) + 1
+    seed = whole(row.cells.get(columns.seed)) if columns.seed else _number_of(row, runs, columns)
     if seed is None:
         why = "is no whole number; number the runs, or leave seed= out where they are not paired"
         return row.wrong(columns.seed or "", why)
@@ -167,6 +167,15 @@ def _add(runs: dict[int, RecordedRun], row: Row, columns: Columns) -> str:
             )
         curve[epoch] = value
     return ""
+
+
+def _number_of(row: Row, runs: dict[int, RecordedRun], columns: Columns) -> int:
+    """Return the number of a run without a seed: of its file where it has a row for each epoch."""
+    if columns.epoch is None:
+        return len(runs) + 1
+    own = row.cells.get(RUN, row.file.name)
+    known = (n for n, run in runs.items() if run.first.cells.get(RUN, run.first.file.name) == own)
+    return next(known, len(runs) + 1)
 
 
 def _twice(run: RecordedRun, row: Row, seed: int, columns: Columns) -> str:

@@ -6,13 +6,17 @@ import hashlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from pathlib import Path
 from statistics import fmean
 from typing import Any, ClassVar, Self, cast
 
+import numpy as np
+
 from repro.arm import Arm, Metric, Settings
+from repro.judge import Runs
+from repro.judge.scale import Array
 from repro.recorded.rows import Read, RecordedError, Row, rows_of
 from repro.recorded.runs import WORDS, Chosen, Columns, RecordedArmRuns, runs_of, setting
 
@@ -36,6 +40,7 @@ def recorded(
     diverged: Mapping[str, float] | None = None,
     looks: Sequence[int] = (),
     ends: str = "alike",
+    spread: str = "own",
     read: Read | None = None,
 ) -> Recorded:
     """Return the recorded runs of one or many files as a source; claims take arms from it.
@@ -45,17 +50,18 @@ def recorded(
     lines, JSON and Parquet. For other files give `read`, a function of the path that returns rows
     as mappings.
 
-    `arm` names the columns that tell arms apart, `seed` the column that numbers runs (None without
-    numbers), and `epoch` the column that counts epochs or steps. `tags` maps a metric to its name
-    in the files, if that differs. `columns` is a pattern for wide tables: `seed_{seed}`, or
-    `{method} - {metric}`.
+    `arm` names the columns that tell arms apart, `seed` the column that numbers runs, and `epoch`
+    the column that counts epochs or steps. Without numbers say `seed=None`: then each row is a run,
+    and with `epoch` each file. `tags` maps a metric to its name in the files, if that differs.
+    `columns` is a pattern for wide tables: `seed_{seed}`, or `{method} - {metric}`.
 
     `paired=True` says that a seed is the same initialisation and data order in every arm. A missing
     value or NaN leaves a claim inconclusive, unless `diverged` gives a value for it.
     `looks` declares the numbers of seeds at which to judge, if more runs will come; by default
     there is one look. With `ends="as recorded"` runs may end at different epochs, as with early
     stopping. Otherwise claims on such runs are refused, since a run that was cut off has no final
-    value.
+    value. `spread="same"` says that all arms have one spread, which few runs then estimate
+    together.
 
     >>> RESULTS = recorded("results.csv", arm=["method", "width"], seed="seed",
     ...                    metrics={"accuracy": Metric("log-odds", examples=10_000)})
@@ -71,11 +77,6 @@ def recorded(
         raise RecordedError(
             "paired=True pairs runs by their seed: say in seed= which column it is."
         )
-    if epoch is not None and seed is None:
-        raise RecordedError(
-            "epoch= takes a row for each epoch, and seed=None one for each run: say in seed= which"
-            " column, or field of the path, numbers the runs."
-        )
     for name, metric in metrics.items():
         if metric.sampled:
             raise RecordedError(
@@ -84,6 +85,12 @@ def recorded(
             )
     if ends not in ("alike", AS_RECORDED):
         raise RecordedError(f"ends={ends!r} is not known: say {AS_RECORDED!r}, or leave it out.")
+    if spread not in ("own", "same"):
+        raise RecordedError(f'spread={spread!r} is not known: say "same", or leave it out.')
+    if paired and spread == "same":
+        raise RecordedError(
+            "Pairs have one spread, that of their differences: leave one of both out."
+        )
     unknown = {*(tags or {}), *(diverged or {})} - metrics.keys()
     if unknown:
         raise RecordedError(f"{min(unknown)!r} is none of the metrics {', '.join(metrics)}.")
@@ -104,6 +111,7 @@ def recorded(
         diverged=dict(diverged or {}),
         looks=tuple(looks),
         may_end_apart=ends == AS_RECORDED,
+        has_one_spread=spread == "same",
         read=read,
     )
 
@@ -121,6 +129,7 @@ class Recorded:
     diverged: dict[str, float]
     looks: tuple[int, ...]
     may_end_apart: bool
+    has_one_spread: bool
     read: Read | None
     empty: list[Row] = field(default_factory=list)
     """The rows of runs without any cell that is read; they crashed as they began."""
@@ -205,6 +214,20 @@ class Recorded:
             if numbers and len(numbers) == len(values):
                 of_metric[chosen] = fmean(numbers)
         return means
+
+    def alike(self, metric: str) -> list[Array]:
+        """The values of a metric of each arm, without runs that repeat others."""
+        found: list[Array] = []
+        for chosen, arm in self.arms.items():
+            values = {seed: run.measures.get(metric) for seed, run in arm.runs.items()}
+            instead = self.diverged.get(metric)
+            numbers = {seed: instead if x is None else x for seed, x in values.items()}
+            if arm.wrong or not all(isinstance(x, float) for x in numbers.values()):
+                continue
+            left_out = sorted(Runs(label=self.label_of(chosen), by_seed=numbers).left_out)
+            sample = np.delete(np.array(list(numbers.values()), dtype=float), left_out)
+            found += [sample] if len(sample) > 1 else []
+        return found
 
     def rivals(self, chosen: Chosen) -> list[Chosen]:
         """Return the arms that differ from an arm in a single setting."""
@@ -298,6 +321,9 @@ class RecordedArm(Arm):
     def seeds(self, count: int) -> list[int]:  # type: ignore[override]  # each arm has its own
         """Return the first `count` recorded seeds, or all if there are fewer."""
         return list(self.source.runs(self.chosen).runs)[:count]
+
+    def alike(self, metric: str) -> Any:
+        return partial(self.source.alike, metric) if self.source.has_one_spread else None
 
     @property
     def pairing(self) -> object:

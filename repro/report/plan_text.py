@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 
 from repro.arm import Run
-from repro.judge import Design, detectable
+from repro.judge import LEVEL, Design, detectable
 from repro.report.lines import about
 from repro.runs.profiles import Profile
 from repro.runs.progress import RATE, Status
@@ -36,13 +36,19 @@ def plan_line(status: Status) -> str:
 
 
 def plan_text(
-    claims: int, requested: int, missing: Sequence[Run], profile: Profile, *, all_rows: bool = False
+    claims: int,
+    requested: int,
+    missing: Sequence[Run],
+    profile: Profile,
+    *,
+    level: float = LEVEL,
+    all_rows: bool = False,
 ) -> str:
     """Return the claims, distinct runs, estimated time, power and programs as text."""
     programs: dict[str, list[Run]] = {}
     for run in missing:
         programs.setdefault(run.arm.program, []).append(run)
-    design = Design(looks=profile.looks, futility=profile.futility)
+    design = Design(looks=profile.looks, level=2 * level, futility=profile.futility)
     lines = [
         f"{counted(claims, 'claim')} at profile {profile.name},"
         f" {counted(requested, 'distinct run')} up to the next look of each:"

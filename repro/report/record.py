@@ -179,6 +179,8 @@ class ClaimRecord:
     level: float = 0.0
     """The allowed chance of a false verdict, both directions together; 0 if all is exact or nothing
     was run."""
+    one_sided_level: float = 0.0
+    """The allowed chance of a false verdict in one direction, where it is not 0.005; else 0."""
     looks: list[int] = field(default_factory=list)
     """The numbers of seeds at which to look, declared before training; empty for one look at all
     existing runs."""

@@ -21,7 +21,7 @@ class Profile:
     """The looks of a profile that looks once, at what a claim requires."""
 
     @property
-    def looks_once(self) -> bool:
+    def first_look_only(self) -> bool:
         """True where a claim gets more seeds only if it looks weaker than in the ledger."""
         return bool(self.all_looks)
 

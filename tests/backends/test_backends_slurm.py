@@ -51,7 +51,7 @@ def entered(cluster, tmp_path_factory):
 @pytest.fixture
 def project(entered, cluster, monkeypatch):
     """The project as no test has changed it, and two nodes that do nothing."""
-    monkeypatch.setattr(slurm, "LOOK_SECONDS", 1.0)
+    monkeypatch.setattr(slurm, "POLL_SECONDS", 1.0)
     cluster.revive()
     entered.clean()
     return entered
@@ -153,7 +153,7 @@ class Queue:
 @pytest.fixture
 def queued(tmp_path, monkeypatch):
     """A pool on a queue without a cluster, which is looked at each time."""
-    for name in ("LOOK_SECONDS", "POLL_SECONDS"):
+    for name in ("POLL_SECONDS", "POLL_SECONDS"):
         monkeypatch.setattr(slurm, name, 0.0)
     pool = SlurmPool(Store(tmp_path), {}, device="cpu", project=tmp_path)
     pool._queue = Queue()
@@ -219,12 +219,12 @@ def test_where_slurm_takes_no_more_jobs_batches_wait_for_those_that_it_has(queue
     queue = queued._queue
     queued.submit(batch_of(1, seconds=math.inf))
     queue.takes = False
-    monkeypatch.setattr(slurm, "LOOK_SECONDS", 60.0)
+    monkeypatch.setattr(slurm, "POLL_SECONDS", 60.0)
     queued.submit(batch_of(2, seconds=math.inf))
     assert queued.room() == 0
     queued.stop()
     assert queue.cancelled == ["1"]
-    monkeypatch.setattr(slurm, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(slurm, "POLL_SECONDS", 0.0)
     with pytest.raises(TrainingStopped, match="too many jobs"):
         queued.submit(batch_of(3, seconds=math.inf))
     queue.takes = True

@@ -7,7 +7,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from repro.data import command, files, registry
+from repro.commands import data as command
+from repro.data import files, registry
 from repro.data.registry import DataSet, File
 
 RAW = {

@@ -176,3 +176,20 @@ def test_a_run_without_a_value_leaves_the_statement_open():
     assert "no finite value on 8 of 8" in alone.falls().reason
     diverged = curve([[1.0, 2.0]] * 7 + [[np.nan]])
     assert "no finite value on 1 of 8" in diverged.bottoms_at(1).reason
+
+
+def test_a_curve_has_its_highest_lowest_and_mean_values_and_its_last_ones():
+    runs = [np.array([3.0, 1.0, 2.0, 2.5]) + seed / 100 for seed in range(8)]
+    runs[3] = runs[3][:2]
+    of_curve = curve(runs)
+    for measured, read in (
+        (of_curve.max(), np.max),
+        (of_curve.min(), np.min),
+        (of_curve.mean(), np.mean),
+        (of_curve.last(2), lambda run: np.mean(run[-2:])),
+        (of_curve.last(9), np.mean),
+    ):
+        assert measured.values(8) == pytest.approx([read(run) for run in runs])
+    with pytest.raises(ValueError, match="give 1 or more"):
+        of_curve.last(0)
+    assert of_curve.max() > 2.9

@@ -1,15 +1,16 @@
 """Arms whose runs are not paired, and comparisons that count the error of having these examples."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from repro.judge import Design, Judge, Measured, OneLook, Outcome, Scale
-from repro.judge.evidence import Drawn, weigh
+from repro.judge.evidence import Drawn, Group, SameSpread, weigh
 from repro.judge.gate import distances
-from tests.judge.arms import LOOKS, arm, told
+from tests.judge.arms import LOOKS, arm, benchmark, exact, told
 
 
 def measured(right, *, label="a", sampled=True, scale="identity", judge=None):
@@ -98,7 +99,7 @@ def test_the_level_holds_at_any_ratio_of_examples_to_seeds():
             fixed = ratio**0.5 * rng.standard_normal(samples)
             crossed = np.zeros(samples, bool)
             for n in looks:
-                weighed = weigh([seeds[:n] + fixed], drawn=Drawn(ratio, examples=300))
+                weighed = weigh([Group(seeds[:n] + fixed)], drawn=Drawn(ratio, examples=300))
                 crossed |= weighed.p_for <= design.boundary(n)
             allowed = 0.005 + 3.5 * (0.005 / samples) ** 0.5
             assert crossed.mean() <= allowed, (looks, ratio)
@@ -150,19 +151,61 @@ def apart(*samples, pairing=None, **more):
     ]
 
 
-def test_means_of_samples_are_compared_with_the_freedom_of_the_smallest():
-    """It is that of Welch's test at its least, so its p is never smaller than Welch's."""
+def doubted(first, second, p):
+    """Welch's degrees of freedom, where either variance may be as large as p does not rule out."""
+    doubt, found = min(0.1, 20 * p), []
+    for which in (0, 1):
+        parts = [stats.sem(first) ** 2, stats.sem(second) ** 2]
+        freedoms = [len(first) - 1, len(second) - 1]
+        parts[which] *= freedoms[which] / stats.chi2.ppf(doubt, freedoms[which])
+        found.append(sum(parts) ** 2 / sum(v**2 / n for v, n in zip(parts, freedoms, strict=True)))
+    return min(found)
+
+
+def test_means_of_samples_are_compared_by_welchs_test_with_doubted_variances():
     for counts in ((5, 12), (20, 12), (3, 3)):
-        first, second = RNG.normal(0.5, 1.0, counts[0]), RNG.normal(0.0, 2.5, counts[1])
+        first, second = RNG.normal(2.5, 1.0, counts[0]), RNG.normal(0.0, 2.5, counts[1])
         a, b = apart(first, second)
         effect = (a > b).effects[0]
         error = np.hypot(stats.sem(first), stats.sem(second))
-        freedom, difference = min(counts) - 1, first.mean() - second.mean()
-        assert effect.p_for == pytest.approx(stats.t.sf(difference / error, freedom))
+        difference, p = first.mean() - second.mean(), min(effect.p_for, effect.p_against)
+        assert p == pytest.approx(
+            stats.t.sf(abs(difference) / error, doubted(first, second, p)), rel=1e-6
+        )
+        freedom = doubted(first, second, effect.boundary)
         ends = stats.t.interval(1 - 2 * effect.boundary, freedom, difference, error)
         assert (effect.low, effect.high) == pytest.approx(ends)
-        welch = stats.ttest_ind(first, second, equal_var=False, alternative="greater").pvalue
-        assert min(effect.p_for, effect.p_against) >= min(welch, 1 - welch)
+        welch = stats.ttest_ind(first, second, equal_var=False)
+        assert 2 * p >= welch.pvalue
+        assert min(counts) - 1 <= effect.freedom <= welch.df
+
+
+def test_one_spread_is_students_test_and_bartletts_test_doubts_it():
+    first, second = RNG.normal(1.5, 1.0, 5), RNG.normal(0.0, 2.0, 12)
+    same = SameSpread.of([first, second])
+    weighed = weigh([Group(first), Group(-second)], same=same)
+    student = stats.ttest_ind(first, second, alternative="greater")
+    assert weighed.p_for == pytest.approx(student.pvalue)
+    assert weighed.freedom == student.df
+    assert same.p == pytest.approx(stats.bartlett(first, second).pvalue)
+
+
+def test_an_interval_of_samples_touches_the_bound_where_p_touches_the_boundary():
+    first, second = exact(0.0, 1.0, 5), exact(0.0, 3.0, 9)
+    a, b = apart(first, second)
+    half = -(a > b).effects[0].low
+    for shift, outcome in ((0.999 * half, "inconclusive"), (1.001 * half, "reproduced")):
+        a, b = apart(first + shift, second)
+        assert (a > b).outcome == outcome
+
+
+def test_the_rule_for_samples_keeps_its_level_at_any_ratio_of_the_spreads():
+    errors = benchmark("error_rates").error_apart
+    for level in (0.05, 0.005, 0.0001):
+        counted = ((3, 3), (3, 20), (20, 3), (5, 10), (20, 20))
+        for counts, ratio in product(counted, (1, 1.5, 3, 5)):
+            error = errors(*counts, ratio=ratio, level=level)
+            assert 0 < error < 1.01 * level, (counts, ratio, level)
 
 
 def test_equal_values_everywhere_are_a_question_and_no_verdict():

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from recorded_results import run, say, table, write
+from recorded_results import CLAIMS, run, say, table, write
 
 from repro.arm import Metric
 
@@ -67,6 +67,27 @@ def test_pairs_are_paired_where_the_author_says_so_which_may_be_wrong(project, l
     assert "pairing: r = 0.9" in judged["text"]
     write(project, [line if not line.startswith("plain") else mispaired(line) for line in lines])
     assert "paired=True may be wrong" in judged_in(project)["text"]
+
+
+def test_a_level_of_its_own_stands_in_the_ledger_and_another_one_fails_the_gate(project):
+    def write_claims(level):
+        claims = CLAIMS.format(more="").replace('93.4 %")', f'93.4 %", level={level})')
+        project.makepyfile(test_results=claims)
+
+    write_claims(0.05)
+    run(project, "--update-ledger", "--report", "report")
+    assert record(project)[0]["one_sided_level"] == 0.05
+    ledger = (project.path / "ledger" / "test_results.toml").read_text()
+    assert ledger.count("level = 0.05\n") == 1
+    assert run(project, "--gate").ret == 0
+    write_claims(0.01)
+    result = run(project, "--gate")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*is judged at a level of 1.000%, and in the ledger 5.000%*"])
+    write_claims(0.2)
+    result = run(project)
+    result.stdout.fnmatch_lines(["*The claim has level=0.2 is the chance of a false verdict in*"])
+    assert "0.0001 to 0.05" in run(project, "--level", "2").stderr.str()
 
 
 def test_the_ledger_gates_recorded_claims_too(project):

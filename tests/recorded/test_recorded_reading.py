@@ -36,6 +36,7 @@ def source(tmp_path):
         said = {"arm": "method", "seed": "seed", "metrics": ACCURACY} | said
         return recorded(said.pop("path", str(path)), **said)
 
+    make.folder = tmp_path
     return make
 
 
@@ -248,11 +249,23 @@ UNSAID = [
     ({"metrics": {}}, "needs metrics="),
     ({"arm": []}, "needs arm="),
     ({"seed": None, "paired": True}, "say in seed= which column"),
-    ({"seed": None, "epoch": "epoch"}, "say in seed= which column, or field"),
+    ({"spread": "equal"}, "spread='equal' is not known"),
+    ({"spread": "same", "paired": True}, "Pairs have one spread"),
     ({"diverged": {"loss": 1.0}}, "'loss' is none of the metrics accuracy"),
     ({"metrics": {"x": Metric("identity", sampled="y")}}, "leave sampled= out"),
     ({"ends": "early"}, "ends='early' is not known: say 'as recorded'"),
 ]
+
+
+def test_a_file_is_a_run_where_none_has_a_number(source):
+    for run in (0, 1, 2):
+        rows = [f"{epoch},{0.1 * run + epoch / 100}" for epoch in (1, 2, 3)]
+        source(f"out/plain/run{run}.csv", "\n".join(["epoch,accuracy", *rows]))
+    path = str(source.folder / "out/{method}/{run}.csv")
+    results = source("x", "", path=path, seed=None, epoch="epoch")
+    runs = results.runs(results(method="plain").located().chosen).runs
+    assert sorted(runs) == [1, 2, 3]
+    assert [run.measures["accuracy"] for run in runs.values()] == pytest.approx([0.03, 0.13, 0.23])
 
 
 def test_what_is_wrong_with_a_declaration_is_said(source):
@@ -296,8 +309,8 @@ def test_two_arms_are_compared_as_samples():
     assert verdict.statement == "smooth exceeds plain in accuracy"
     means = {sample.label: sample.mean for sample in verdict.samples}
     assert means == pytest.approx({"smooth": 0.946, "plain": 0.912})
-    freedom = min(len(SMOOTH), len(PLAIN)) - 1
-    assert verdict.effects[0].p_for == pytest.approx(stats.t.sf(t, freedom))
+    most, least = stats.t.sf(t, len(SMOOTH) + len(PLAIN) - 2), stats.t.sf(t, len(SMOOTH) - 1)
+    assert most < verdict.effects[0].p_for < least
 
 
 def test_a_claim_is_a_function_of_the_arms():
@@ -331,7 +344,71 @@ def test_a_number_a_hundred_times_another_is_compared_where_that_is_meant():
     assert repro.judge(seconds, on=Metric("log")).outcome == "reproduced"  # a package, too
 
 
+def test_one_spread_is_that_of_all_arms_where_it_is_declared():
+    """With two arms it is Student's test, and with more the test after an analysis of variance."""
+    rng = np.random.default_rng(75)
+    a, b, c = (rng.normal(mean, 1.0, runs) for mean, runs in ((4, 3), (0, 10), (9, 6)))
+    verdict = judge({"a": a, "b": b}, spread="same")
+    student = stats.ttest_ind(a, b, alternative="greater")
+    assert verdict.outcome == "reproduced"
+    assert verdict.effects[0].p_for == pytest.approx(student.pvalue)
+    assert (verdict.effects[0].low, verdict.effects[0].high) == pytest.approx(
+        stats.ttest_ind(a, b).confidence_interval(0.99)
+    )
+    three = judge({"a": a, "b": b, "c": c}, lambda a, b, c: a > b, spread="same").effects[0]
+    within = sum(((x - x.mean()) ** 2).sum() for x in (a, b, c)) / 16
+    t = (a.mean() - b.mean()) / (within * (1 / 3 + 1 / 10)) ** 0.5
+    assert three.p_for == pytest.approx(stats.t.sf(t, 16))
+    number = judge({"a": a, "b": b}, lambda a, b: a > 2.0, spread="same").effects[0]
+    pooled = (((a - a.mean()) ** 2).sum() + ((b - b.mean()) ** 2).sum()) / 11
+    assert number.p_for == pytest.approx(stats.t.sf((a.mean() - 2) / (pooled / 3) ** 0.5, 11))
+
+
+def test_spreads_that_are_not_the_same_are_said():
+    rng = np.random.default_rng(76)
+    a, b = rng.normal(9, 5.0, 9), rng.normal(0, 1.0, 9)
+    verdict = judge({"a": a, "b": b}, spread="same")
+    p = stats.bartlett(a, b).pvalue
+    assert f"the spreads of the arms differ (Bartlett's test, p {p:.1g})" in verdict.states[0]
+    assert judge({"a": a, "b": 9 - a[::-1] / 2 + 3}, spread="same").states == ()
+    assert judge({"a": a, "b": b}).states == ()
+
+
+def test_a_run_that_repeats_another_says_nothing_about_the_one_spread():
+    a, b = [0.1234567891, 0.2234567891, 0.1734567891], [0.5234567891, 0.6134567891]
+    same = judge({"a": a, "b": b}, spread="same").effects[0]
+    copied = judge({"a": [*a, a[0]], "b": b}, spread="same").effects[0]
+    assert copied.p_against == pytest.approx(same.p_against)
+
+
+def test_the_level_is_one_directions_and_its_interval_is_as_wide():
+    a, b = [0.54, 0.56, 0.55, 0.53, 0.57], [0.5, 0.53, 0.51, 0.52, 0.54]
+    p = judge({"a": a, "b": b}, paired=True).effects[0].p_for
+    for level, outcome in ((p * 1.01, "reproduced"), (p * 0.99, "inconclusive")):
+        verdict = judge({"a": a, "b": b}, paired=True, level=level)
+        assert verdict.outcome == outcome
+        theirs = stats.ttest_rel(a, b).confidence_interval(1 - 2 * level)
+        assert (verdict.effects[0].low, verdict.effects[0].high) == pytest.approx(theirs)
+    verdict = judge({"a": a, "b": b}, paired=True, level=0.01)
+    assert "98% intervals" in str(verdict)
+    assert repr(verdict).endswith("5 seeds, level 1 %>")
+
+
+def test_means_have_as_many_digits_as_their_difference_needs():
+    a, b = [3.27801, 3.27802, 3.278], [3.27811, 3.27812, 3.2781]
+    assert "means: b 3.27811, a 3.27801" in str(judge({"a": a, "b": b}, lambda a, b: a < b))
+
+
 def test_what_cannot_be_judged_is_said():
+    for options, match in (
+        ({"looks": "often"}, "looks='often' is not known"),
+        ({"spread": "equal"}, "spread='equal' is not known"),
+        ({"spread": "same", "paired": True}, "Pairs have one spread"),
+    ):
+        with pytest.raises(RecordedError, match=match):
+            judge({"a": SMOOTH, "b": SMOOTH}, **options)
+    with pytest.raises(ValueError, match=r"from 0\.0001 to 0\.05"):
+        judge({"a": SMOOTH, "b": SMOOTH}, level=0.1)
     for arms, claim, match in (
         ({"a": [1.0, 2.0]}, None, "1 arms and no claim"),
         ({"a": [1.0], "b": [1.0, 2.0]}, None, "two runs or more"),
@@ -373,6 +450,24 @@ def test_an_arm_stands_among_those_that_differ_from_it_in_one_setting(source):
         mean, rivals = means_of(*pair, "accuracy")
         assert (mean, sorted(rivals)) == expected, (arm, other)
         assert means_of(*pair, "a metric of another source") == (None, [])
+
+
+UNSCALED = {"accuracy": Metric("identity")}
+
+
+def test_all_arms_of_a_source_have_one_spread_where_it_says_so(source):
+    rng = np.random.default_rng(8)
+    draws = {name: rng.normal(x, 1, n) for name, x, n in (("a", 3, 3), ("b", 7, 10), ("c", 0, 6))}
+    rows = [f"{name},{i},{x}" for name, of_arm in draws.items() for i, x in enumerate(of_arm)]
+    results = source(
+        "a.csv", "\n".join(["method,seed,accuracy", *rows]), spread="same", metrics=UNSCALED
+    )
+    trials = Trials(WithRecorded(Made(None)), PROFILES["ci"], {})
+    a, b = trials(results(method="b"), results(method="a"))
+    effect = (a.accuracy > b.accuracy).effects[0]
+    within = sum(((x - x.mean()) ** 2).sum() for x in draws.values()) / 16
+    t = (draws["b"].mean() - draws["a"].mean()) / (within * (1 / 10 + 1 / 3)) ** 0.5
+    assert effect.p_for == pytest.approx(stats.t.sf(t, 16))
 
 
 def test_what_is_recorded_is_asked_whether_it_is_a_sample(source):

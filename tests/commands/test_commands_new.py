@@ -9,7 +9,7 @@ import yaml
 
 import repro
 from repro.__main__ import main
-from repro.new.command import KINDS
+from repro.commands.new import KINDS
 
 CHECKOUT = Path(repro.__file__).parents[1]
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from repro.arm import Run
 from repro.backends.places import cores
 from repro.code.trace import Trace
+from repro.commands.collecting import add_claims, collected, named_device, named_store
 from repro.evidence import EvidenceError
 from repro.evidence.audit import audit, audit_lines, frame_of, with_starts
 from repro.evidence.file import EvidenceFile, Record, record_of
@@ -28,7 +29,6 @@ from repro.evidence.renew import (
     with_settings,
 )
 from repro.evidence.results import EvidenceResults
-from repro.plugin.reading import add_claims, collected, named_device, named_store
 from repro.recorded.results import WithRecorded
 from repro.runs.identity import name_of
 from repro.runs.profiles import PROFILES
@@ -210,7 +210,7 @@ def _renew(chosen: argparse.Namespace) -> int:
     for group in again.train(groups):
         same = "the same but for rounding" if group.is_rounded else "the same bits"
         print(shown(f"{group}: {group.why or f'{len(group.chosen)} trained again: {same}'}"))
-    commit = str(commit_of(project)["commit"] or "no commit")
+    commit = str(commit_of(project)["commit"])
     for reading in readings:
         print(reading.renew(groups, again, commit=commit))
     refused = [group for group in groups if group.why]

@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from repro.commands.collecting import add_claims, collected
 from repro.evidence import EvidenceError
 from repro.evidence.results import EvidenceResults
 from repro.files import explained
-from repro.plugin.reading import add_claims, collected
 from repro.recorded.results import RecordedRuns
 from repro.report.runs import StoredRuns, UsedRuns, columns_of, rows_of
 from repro.report.write import write_table

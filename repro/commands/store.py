@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from repro.code.trace import Today
-from repro.plugin.reading import collected, named_store
+from repro.commands.collecting import collected, named_store
 from repro.runs.identity import name_of_type
 from repro.store import Store, StoreError
 from repro.store.upkeep import DAY, KINDS, Item, items, remove_old

@@ -1,0 +1,253 @@
+"""The command `judge`: sentences about the runs of a table, or a table of all its arms."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from repro.arm import Metric
+from repro.commands.answers import CODES, amounts
+from repro.commands.sentence import Named, Sentence, parsed
+from repro.commands.table import ONLY, Table, add_reading, listed, read
+from repro.judge import LEVEL, AnyTime, Judge, Measured, OneLook, Scale, Verdict, require_level
+from repro.judge.evidence import Group, SameSpread, weigh
+from repro.recorded.notebook import measured_arms
+from repro.recorded.rows import RecordedError
+
+_PAIRS = 10
+"""The most pairs of a table that are printed."""
+
+
+def add_to(commands: Any) -> None:
+    """Add `judge` to the commands of a parser.
+
+    >>> add_to(argparse.ArgumentParser().add_subparsers())
+    """
+    parser = commands.add_parser("judge", help="judge sentences about the runs of a table")
+    parser.add_argument("path", metavar="FILE", help="a table of runs, or a folder of runs")
+    parser.add_argument(
+        "sentences",
+        nargs="*",
+        metavar="SENTENCE",
+        help="such as 'new.loss < old.loss'; the name of a column alone, for a table of all arms",
+    )
+    parser.add_argument(
+        "--arm",
+        metavar="COLUMN",
+        action="append",
+        default=[],
+        help="the column that tells arms apart; once for each",
+    )
+    parser.add_argument(
+        "--scale",
+        choices=("identity", "log", "log-odds", "share"),
+        default="identity",
+        help="log for factors, log-odds for shares of examples, share for runs of 0 or 1",
+    )
+    parser.add_argument(
+        "--examples", metavar="N", type=int, help="the examples that each share is counted on"
+    )
+    parser.add_argument(
+        "--looks", choices=("any",), help="any: the answer holds however often one looks"
+    )
+    add_reading(parser)
+    parser.set_defaults(run=judge_table, goes_on="sentences")
+
+
+def judge_table(chosen: argparse.Namespace) -> int:
+    """Print an answer for each sentence; return 0, 1 or 2 for the worst of them, or 3."""
+    level = LEVEL if chosen.level is None else require_level(chosen.level)
+    table = read(chosen.path, chosen, arm=chosen.arm)
+    sentences = [parsed(each) for each in chosen.sentences]
+    if not sentences:
+        columns = table.columns
+        if len(columns) != 1:
+            raise RecordedError(
+                f"{table.name} has {len(columns)} columns of numbers: name one for a table of its"
+                f" arms, or give a sentence; it has {listed(columns)}."
+            )
+        sentences = [parsed(json.dumps(columns[0]))]
+    worst = 0
+    for sentence in sentences:
+        if sentence.is_metric:
+            _print_arms(table, sentence.named[0].metric, level, chosen)
+            continue
+        verdict = judged(table, sentence, level, chosen)
+        print(_line(verdict, sentence, table, chosen), flush=True)
+        worst = max(worst, CODES[verdict.outcome], key=(0, 2, 1).index)
+    return worst
+
+
+def judged(table: Table, sentence: Sentence, level: float, chosen: argparse.Namespace) -> Verdict:
+    """Return the verdict on a sentence about the arms of a table."""
+    on = Metric(chosen.scale, examples=chosen.examples)
+    values: dict[str, dict[str, dict[int, float]]] = {}
+    for each in sentence.named:
+        values.setdefault(each.metric, {})[_arm(table, each)] = {}
+    for metric, arms in values.items():
+        for arm in arms:
+            arms[arm] = table.values(arm, metric)
+            if len(arms[arm]) < 2:
+                raise RecordedError(
+                    f"{arm} has one run in {table.name}, which has no spread: give it two or more."
+                )
+    if not values:
+        raise sentence.wrong("it names no metric of an arm")
+    design = OneLook if chosen.looks is None else AnyTime
+    most = max(len(runs) for arms in values.values() for runs in arms.values())
+    both = Judge(design(looks=(most,), level=2 * level))
+    measured: dict[tuple[str, str], Measured] = {}
+    for metric, arms in values.items():
+        others = (x for x in table.arms if x not in arms and chosen.spread == "same")
+        found = measured_arms(
+            both,
+            arms,
+            metric=metric,
+            on=on,
+            paired=chosen.paired,
+            spread=chosen.spread,
+            others=[np.array(list(table.values(x, metric).values())) for x in others],
+        )
+        measured |= {(arm, metric): each for arm, each in zip(arms, found, strict=True)}
+    return sentence.judged(lambda each: measured[_arm(table, each), each.metric])
+
+
+def _arm(table: Table, named: Named) -> str:
+    if named.arm is not None:
+        if table.arms.keys() == {ONLY}:
+            raise RecordedError(
+                f"Nothing says which runs of {table.name} are of {named.arm!r}: name the column"
+                " that tells arms apart, as in --arm method."
+            )
+        return table.arm(named.arm)
+    if len(table.arms) > 1:
+        raise RecordedError(
+            f"{named.metric} names no arm, and {table.name} has {listed(table.arms)}: write"
+            f" {next(iter(table.arms))}.{named.metric}, or choose rows with --where."
+        )
+    return next(iter(table.arms))
+
+
+def _line(verdict: Verdict, sentence: Sentence, table: Table, chosen: argparse.Namespace) -> str:
+    notes = [x for x in (verdict.reason, *verdict.repeats, *verdict.states, verdict.advice) if x]
+    values = {x for sample in verdict.samples if not sample.is_fixed for x in sample.values}
+    if values <= {0.0, 1.0} and chosen.scale != "share":
+        notes.append("all runs are 0 or 1: --scale share judges them as runs that fail or succeed")
+    said = amounts(verdict, first=_subject(sentence, table))
+    if chosen.json:
+        return json.dumps(
+            {
+                "sentence": sentence.text,
+                "verdict": verdict.outcome.value,
+                **said.data,
+                "p": verdict.p,
+                "level": verdict.level / 2,
+                "means": {s.label: s.mean for s in verdict.samples if not s.is_fixed},
+                "notes": notes,
+                "text": verdict.text(most=None),
+            }
+        )
+    effect = said.text or verdict.statement
+    lines = [f"{verdict.outcome:<13} {effect}, {said.runs}{verdict.manner}"]
+    return "\n  ".join([*lines, *notes])
+
+
+def _subject(sentence: Sentence, table: Table) -> str:
+    subject = sentence.subject
+    return "" if subject is None else _arm(table, subject)
+
+
+# --- A table of all arms.
+
+
+def _print_arms(table: Table, metric: str, level: float, chosen: argparse.Namespace) -> None:
+    """Print means, spreads and runs of all arms, and which arms cannot be told apart."""
+    values = {arm: np.array(list(table.values(arm, metric).values())) for arm in table.arms}
+    ordered = sorted(values, key=lambda arm: float(values[arm].mean()))
+    tested = [arm for arm in ordered if len(values[arm]) > 1]
+    pairs = list(combinations(tested, 2))
+    apart = list(_apart(table, values, pairs, metric, level / max(1, len(pairs)), chosen))
+    groups = tie_groups(tested, [(first, other) for first, other, *_ in apart])
+    if chosen.json:
+        arms = {
+            arm: {
+                "mean": float(x.mean()),
+                "sd": float(x.std(ddof=1)) if len(x) > 1 else None,
+                "runs": len(x),
+            }
+            for arm, x in values.items()
+        }
+        differ = [{"arms": list(row[:2]), "difference": row[2], "p": row[3]} for row in apart]
+        print(json.dumps({"metric": metric, "arms": arms, "apart": differ, "ties": groups}))
+        return
+    letters = {
+        arm: " ".join(_letter(i) for i, g in enumerate(groups) if arm in g) for arm in tested
+    }
+    wide = max(len(arm) for arm in ordered)
+    finest = min((float(x.std(ddof=1)) for x in values.values() if len(x) > 1), default=0.0)
+    decimals = max(0, 2 - math.floor(math.log10(finest))) if finest > 0 else 4
+    print(f"{metric:<{wide}}  {'mean':>12}  {'sd':>10}  runs  cannot be told apart")
+    for arm in ordered:
+        x = values[arm]
+        sd = f"{x.std(ddof=1):.3g}" if len(x) > 1 else "·"
+        mean, ties = f"{x.mean():.{decimals}f}", letters.get(arm, "?")
+        print(f"{arm:<{wide}}  {mean:>12}  {sd:>10}  {len(x):>4}  {ties}")
+    print(f"{len(apart)} of {len(pairs)} pairs differ, level {100 * level:g} % for all together")
+    for first, other, difference, p in apart[:_PAIRS]:
+        print(f"  {other} - {first} = {difference:.3g}, p {p:.1g}")
+    if len(apart) > _PAIRS:
+        print(f"  and {len(apart) - _PAIRS} more, which --json has")
+
+
+def _apart(
+    table: Table,
+    values: Mapping[str, Any],
+    pairs: Sequence[tuple[str, str]],
+    metric: str,
+    level: float,
+    chosen: argparse.Namespace,
+) -> Iterator[tuple[str, str, float, float]]:
+    """Yield the pairs that differ: the lower arm, the higher one, the difference, and p."""
+    on = Scale(chosen.scale, count=chosen.examples)
+    scaled = {arm: on.of(x, f"{metric} of {arm}") for arm, x in values.items() if len(x) > 1}
+    same = SameSpread.of(list(scaled.values())) if chosen.spread == "same" and scaled else None
+    for first, other in pairs:
+        groups = [Group(scaled[other]), Group(-scaled[first])]
+        if chosen.paired:
+            both = [table.values(arm, metric) for arm in (first, other)]
+            if both[0].keys() != both[1].keys():
+                raise RecordedError(
+                    f"{first} and {other} have other seeds in {table.name}: --paired takes the same"
+                    " seeds of all arms."
+                )
+            groups = [Group(scaled[other] - scaled[first])]
+        p = float(weigh(groups, same=None if chosen.paired else same).p_for)
+        if p <= level:
+            yield first, other, float(values[other].mean() - values[first].mean()), p
+
+
+def tie_groups(arms: Sequence[str], apart: Sequence[tuple[str, str]]) -> list[list[str]]:
+    """Return the largest groups of arms of which no two differ (Piepho 2004).
+
+    >>> tie_groups(["a", "b", "c"], [("a", "c")])
+    [['a', 'b'], ['b', 'c']]
+    """
+    groups = [frozenset(arms)]
+    for pair in apart:
+        split = [
+            group - {arm} for group in groups if group.issuperset(pair) for arm in reversed(pair)
+        ]
+        groups = [group for group in groups if not group.issuperset(pair)]
+        groups += [x for i, x in enumerate(split) if not any(x <= y for y in (*groups, *split[:i]))]
+    place = {arm: i for i, arm in enumerate(arms)}
+    return sorted(([arm for arm in arms if arm in g] for g in groups), key=lambda g: place[g[0]])
+
+
+def _letter(number: int) -> str:
+    return chr(ord("a") + number) if number < 26 else f"{chr(ord('a') + number % 26)}{number // 26}"

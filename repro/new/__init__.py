@@ -1,1 +1,0 @@
-"""The command `new`, and the small projects that it writes."""
