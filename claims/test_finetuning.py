@@ -23,9 +23,16 @@ from pathlib import Path
 import pytest
 
 from repro import claim
-from repro.studies.finetuning.arms import FIRST_ROW, LATER_ROWS, NARROWER, ROWS
+from repro.studies.finetuning.arms import (
+    DOCUMENTED_RECIPE,
+    FIRST_ROW,
+    LATER_ROWS,
+    NARROWER,
+    ROWS,
+)
 from repro.studies.finetuning.baselines import BaselineArm, CostArm
 from repro.studies.finetuning.gpt2 import SHAPES
+from repro.studies.finetuning.split_arms import SplitArm
 
 PRINTED = tomllib.loads((Path(__file__).parent / "sources/003.toml").read_text("utf-8"))
 
@@ -675,3 +682,39 @@ def test_wider_lora_is_no_worse(trials):
 def test_wider_lora_has_the_smaller_gap(trials):
     adapted, everything = trials(wider(9), wider(4))
     assert adapted.train_over_validation < everything.train_over_validation
+
+
+# LoRA at its fairest. Its documented rate was chosen for GPT-2, and each method may have another
+# best rate here. So both have the same grid of rates, for 5 epochs as documented and for 20, and
+# LoRA for three ranks. Each seed has a split of the messages of its own. All of this was written
+# down before any of it was trained, and so was what follows: of each row of the grid the rate
+# counts whose validation accuracy is best in the mean of the five seeds (of two that tie, the one
+# nearer to the documented rate). The sentences on LoRA are then judged of these rates, on the
+# seeds after these five.
+
+GRID = (1 / 8, 1 / 4, 1 / 2, 1, 2)
+"""The rates, relative to the documented one."""
+
+
+def on_splits(trained, *, epochs=5, rank=None, rate=1.0):
+    """All layers, or LoRA of a rank that the small size keeps, at a rate of the grid."""
+    recipe = DOCUMENTED_RECIPE.but(lr=DOCUMENTED_RECIPE.lr * rate, epochs=epochs)
+    arm = SplitArm(trained=trained, recipe=recipe)
+    return arm if rank is None else arm.but(rank=rank * NARROWER)
+
+
+@claim(
+    "Another rate than the documented one is better on validation",
+    source=ours,
+    documented="not run",
+    kind="question",
+    only_at="ci",
+    looks=(5,),
+)
+@pytest.mark.parametrize("rate", [rate for rate in GRID if rate != 1])
+@pytest.mark.parametrize("epochs", [5, 20])
+@pytest.mark.parametrize("rank", [None, 4, 16, 64], ids=["all", "rank4", "rank16", "rank64"])
+def test_rates_on_validation(trials, rank, epochs, rate):
+    row = {"trained": "all" if rank is None else "lora", "rank": rank, "epochs": epochs}
+    other, documented = trials(on_splits(**row, rate=rate), on_splits(**row))
+    assert other.validation_accuracy > documented.validation_accuracy

@@ -210,7 +210,7 @@ def _renew(chosen: argparse.Namespace) -> int:
     for group in again.train(groups):
         same = "the same but for rounding" if group.is_rounded else "the same bits"
         print(shown(f"{group}: {group.why or f'{len(group.chosen)} trained again: {same}'}"))
-    commit = str(commit_of(project)["commit"])
+    commit = str(commit_of(project)["commit"] or "no commit")
     for reading in readings:
         print(reading.renew(groups, again, commit=commit))
     refused = [group for group in groups if group.why]

@@ -35,9 +35,10 @@ from repro.plugin.levels import level_pairs
 from repro.plugin.options import DEFAULT_PROFILE, evidence_option, option, reference_of
 from repro.plugin.trials import Trials
 from repro.plugin.verdict import SAID_IN_FULL, Gathered, Verdict, named, verdict
+from repro.recorded.rows import Pattern
 from repro.report.lines import ERROR, PROPERTY, ClaimLine, claim_line
 from repro.report.record import ClaimRecord, JudgedClaim, finding_data, to_json
-from repro.runs.profiles import PROFILES, Profile
+from repro.runs.profiles import PROFILES, RECORDED, Profile
 from repro.runs.results import TrainingFailed
 from repro.text import said_in_full, shown, shown_lines
 
@@ -156,7 +157,7 @@ class Gate:
             entry
             for entry in same or entries
             if entry.verdict == Outcome.REPRODUCED.value
-            and (same or all(map(is_readable, entry.data.split(", "))))
+            and (same or all(_is_here(data, entry, item) for data in entry.data.split(", ")))
         ]
         if not lost or option(self._config, "allow-not-run"):
             return ""
@@ -410,6 +411,13 @@ def _fewer_seeds(compared: Compared, gathered: Gathered, entry: Entry | None) ->
     pairs += [(seeds, now[place]) for place, seeds in levels if place in now]
     fewer = [(there, here) for there, here in pairs if here < there]
     return "the ledger had {} seeds, {} are recorded".format(*fewer[0]) if fewer else ""
+
+
+def _is_here(data: str, entry: Entry, item: pytest.Item) -> bool:
+    """Return whether data of an entry can be read here: a set, or a table beside its claim."""
+    if entry.profile != RECORDED:
+        return is_readable(data)
+    return any(path.exists() for path, _ in Pattern(data).paths_in(item.path.parent))
 
 
 def _opposed(ledger: Ledger, claim: str, profile: str, outcome: Outcome) -> str | None:

@@ -6,7 +6,7 @@ from importlib import import_module
 import pytest
 
 from repro.code.source import parse
-from repro.code.trace import Today, counted, joined
+from repro.code.trace import Today, _Texts, counted, joined
 
 EARLIER = {
     "old_toy.Net": "be13a8a73a909aec",
@@ -147,3 +147,11 @@ def test_a_joined_trace_holds_while_both_do(today):
     assert today.changes(joined(gone, {"arms": ["x"]}), digest="2") == [
         "json, which was not there,"
     ]
+
+
+def test_a_module_that_was_read_twice_with_an_edit_between_is_known(today, tmp_path):
+    texts, file = _Texts(today, {}), str(tmp_path / "other.py")
+    for text in (b"X = 1\n", b"X = 1\n", b"X = 2\n"):
+        assert not texts.twice
+        key = texts.add("other", file, text)
+    assert texts.twice == {key}

@@ -108,7 +108,7 @@ def test_black_boxes_are_trained_and_judged_and_others_say_what_they_need(projec
     assert needed == now > 0
     with_trainers = run_apart(project, "-n", "2")
     with_trainers.assert_outcomes(passed=2, skipped=1)
-    assert trained(with_trainers) == (2 * needed, 2 * needed)  # this process stores nothing
+    assert trained(with_trainers) == (2 * needed, needed)
 
 
 def test_a_device_that_torch_would_find_is_refused(project):

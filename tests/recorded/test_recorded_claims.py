@@ -106,6 +106,18 @@ def test_the_ledger_gates_recorded_claims_too(project):
     result.stdout.fnmatch_lines(["*accepted in the ledger: reproduced on results.csv (sha256 *"])
 
 
+def test_a_reproduced_claim_may_be_skipped_only_where_its_table_is_not_here(project):
+    run(project, "--update-ledger")
+    skipped = CLAIMS.replace("@claim(", "@pytest.mark.skip(reason='no')\n@claim(")
+    project.makepyfile(test_results=f"import pytest\n{skipped.format(more='')}")
+    assert run(project).ret == 1
+    (project.path / "results.csv").unlink()
+    assert run(project).ret == 0
+    assert run(project, "--require-verdict", "--gate").ret == 1
+    project.makepyfile(test_results=CLAIMS.format(more=""))
+    assert run(project).ret == 1  # a claim that asks for its table is not excused
+
+
 def test_runs_pasted_under_other_seeds_are_named_although_the_verdict_is_the_same(project, lines):
     run(project, "--update-ledger")
     shares = ("0.9262", "0.9281", "0.9305")

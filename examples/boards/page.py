@@ -1,0 +1,247 @@
+"""The tables of docs/boards.md: `pytest --report=FOLDER`, then `python page.py FOLDER PAGE.md`.
+
+A claim that is open has a row of its own, those that are reproduced have one together.
+"""
+
+import csv
+import json
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import test_golf
+import test_speedrun
+
+from repro.judge import Measured, Verdict
+from repro.recorded import decide, judge
+
+HERE = Path(__file__).parent
+SAID = {
+    "attains": "attains 3.28",
+    "attains_on_track_3": "attains 3.28",
+    "better_than_the_one_before": "is better than the record before it, with 0.0045 for 100 steps",
+    "faster": "is faster than the record before it, on one machine (times)",
+    "same_loss": "has the loss of the record before it, within 0.001",
+    "lower": "needs fewer bits per byte than the record below it",
+    "by_the_margin": "is 0.005 nats better than the record below it",
+    "mi325x": "MI325X is 1.2 times as fast as MI300X at LoRA (times)",
+    "twice_the_accelerators": "twice the accelerators are 1.5 times as fast (times)",
+}
+TABLES = {
+    "speedrun": ("Speedrun, track 1", "Speedrun, track 3"),
+    "golf": ("Parameter golf, leaderboard", "Parameter golf, submission process"),
+    "mlperf": ("MLPerf Training 5.0, results",),
+}
+BOARDS = {
+    "speedrun": ("modded-nanogpt, tracks 1 and 3", "f411b3d", "MIT"),
+    "golf": ("parameter-golf, track of ten minutes", "4908dc4", "MIT"),
+    "mlperf": ("MLPerf Training 5.0", "0fdc28f", "Apache 2.0"),
+}
+"""The commits that the ledger is of, and their licences."""
+
+SIGMA_OVER = 0.004
+"""What the rule of track 3 asks of a mean times the square root of its runs: 3.09 sigma."""
+
+Claim = Mapping[str, Any]
+
+
+def parts(claim: Claim) -> tuple[str, str]:
+    """Return the sentence of a claim and the number of its record."""
+    test, _, case = claim["claim"].rpartition("/")[2].partition("[")
+    return test, case.rstrip("]").rpartition("-")[2]
+
+
+def past(claim: Claim) -> tuple[float, float, float]:
+    """Return how far a measurement is past what is claimed, and its interval; 1 if both agree.
+
+    Of a claim with two comparisons this is the one that is less clear.
+    """
+    effects: list[Mapping[str, Any]] = claim["findings"][0]["effects"]
+    one = max(effects, key=lambda each: float(each["p_for"]))
+    ends = [float(one[name]) for name in ("estimate", "low", "high")]
+    if " / " in one["label"]:
+        ends = [end / one["bound"] for end in ends]
+    else:
+        sign = 1 if one["relation"] == ">" else -1
+        ends = [sign * (end - one["bound"]) for end in ends]
+    return ends[0], min(ends[1:]), max(ends[1:])
+
+
+def counts(claim: Claim) -> list[int]:
+    return [level[4] for level in claim["levels"]]
+
+
+def more(claim: Claim) -> str:
+    """Return how many runs would settle a claim that is open, as its verdict says."""
+    text = " ".join(claim["text"].split())
+    if found := re.search(r"(\d+) more of each arm", text):
+        return found[1]
+    return "> 200" if "more than 200" in text else "not said"
+
+
+def beside(claim: Claim) -> str:
+    """Return what the board's own rule says of the logs, where it is another test than ours.
+
+    Golf's is the same test, so there it is the word of `decide`: how many runs a record still needs
+    if one may look after each.
+    """
+    if claim["source"] == "Speedrun, track 3":
+        error = sum(1 / count for count in counts(claim)) ** 0.5
+        return "met" if past(claim)[0] / error >= SIGMA_OVER else "not met"
+    if claim["source"] == "Parameter golf, submission process":
+        samples = {each["label"]: each["values"] for each in claim["findings"][0]["samples"]}
+        new = samples.pop(f"record {parts(claim)[1]}")
+        (old,) = samples.values()
+        decision = decide(old, new, lower=True, margin=0.005, level=0.01)
+        if decision.choice == "run more":
+            return f"run {max(decision.candidate, decision.baseline)} more"
+        return f"{decision.choice}"
+    return ""
+
+
+def shown(number: float) -> str:
+    return f"{number:.4f}".replace("-", "−") if abs(number) < 0.5 else f"{number:.3f}"
+
+
+def rows(claims: list[Claim]) -> Iterator[str]:
+    """Yield the rows of a table: of each sentence what is reproduced, and then what is not."""
+    last = {"Speedrun": "the board's rule", "Parameter golf": "`decide`"}
+    name = last.get(claims[0]["source"].partition(",")[0], "")
+    yield f"| record | verdict | past what is claimed | runs | more runs | {name} |"
+    yield "|---|---|--:|--:|--:|---|"
+    tests = {parts(claim)[0]: claim["source"] for claim in claims}
+    for test, source in sorted(tests.items(), key=lambda pair: (pair[1], [*SAID].index(pair[0]))):
+        mine = sorted(
+            (claim for claim in claims if parts(claim)[0] == test),
+            key=lambda claim: (len(parts(claim)[1]), parts(claim)[1]),
+        )
+        good = [claim for claim in mine if claim["verdict"] == "reproduced"]
+        yield f"| **{source}: {SAID[test]}** | | | | | |"
+        if good:
+            sizes = sorted(past(claim)[0] for claim in good)
+            numbers = sorted(count for claim in good for count in counts(claim))
+            words = Counter(map(beside, good))
+            cells = [
+                ", ".join(filter(None, (parts(claim)[1] for claim in good))),
+                f"{len(good)} reproduced",
+                " to ".join(dict.fromkeys(map(shown, (sizes[0], sizes[-1])))),
+                " to ".join(dict.fromkeys(map(str, (numbers[0], numbers[-1])))),
+                "",
+                ", ".join(f"{count} {word}" for word, count in words.items() if word),
+            ]
+            yield f"| {' | '.join(cells)} |"
+        for claim in mine:
+            if claim not in good:
+                size, low, high = map(shown, past(claim))
+                runs = " and ".join(dict.fromkeys(map(str, counts(claim))))
+                size = f"{size} [{low}, {high}]"
+                cells = [parts(claim)[1], claim["verdict"], size, runs, more(claim), beside(claim)]
+                yield f"| {' | '.join(cells)} |"
+
+
+def boards() -> Iterator[str]:
+    yield "| board | commit | licence | runs read |"
+    yield "|---|---|---|--:|"
+    for name, about in BOARDS.items():
+        with (HERE / f"{name}.csv").open(newline="") as file:
+            keys = "submitter", "system", "benchmark", "run"
+            runs = {tuple(map(row.get, keys)) for row in csv.DictReader(file)}
+        yield f"| {' | '.join(about)} | {len(runs):,} |"
+
+
+def printed() -> Iterator[tuple[str, str, str, int, float, int]]:
+    """Yield each printed mean: board, record, the print and its runs, our reading and its runs."""
+    of: dict[str, list[float]] = {}
+    for row in test_speedrun.read(HERE / "speedrun.csv"):
+        of.setdefault(str(row["record"]), []).append(float(str(row["loss"])))
+    for row in test_golf.read(HERE / "golf.csv"):
+        of.setdefault(f"golf {row['record']}", []).append(float(str(row["val_bpb"])))
+    for number, (_, mean, count) in test_speedrun.TRACK_3.items():
+        values = of[f"#{number}"]
+        yield "track 3", f"{number}", mean, count, fmean(values), len(values)
+    for number, record in test_golf.RECORDS.items():
+        values = of[f"golf {number}"]
+        yield "golf", f"{number}", record.score, len(values), fmean(values), len(values)
+
+
+def by_the_margin(new: int, old: int, *arms: Measured) -> Verdict:
+    return arms[new].falls_below(arms[old], by_at_least=0.005)
+
+
+def one_spread() -> Iterator[str]:
+    """Yield what golf's margin is with one spread for all records of a vocabulary."""
+    losses: dict[int, list[float]] = {}
+    for row in test_golf.read(HERE / "golf.csv"):
+        losses.setdefault(int(str(row["record"])), []).append(float(str(row["val_loss"])))
+    found: dict[str, list[int]] = {}
+    for old, new in test_golf.COMPARABLE:
+        first = max(each for each in test_golf.VOCABULARIES if each <= old)
+        last = min((each for each in test_golf.VOCABULARIES if each > old), default=99)
+        alike = [number for number in losses if first <= number < last]
+        places = alike.index(new), alike.index(old)
+        verdict = judge(
+            {str(number): losses[number] for number in alike},
+            partial(by_the_margin, *places),
+            level=0.01,
+            spread="same",
+        )
+        found.setdefault(verdict.outcome.value, []).append(new)
+    for outcome, numbers in found.items():
+        yield f"| {outcome} | {len(numbers)}: {', '.join(map(str, numbers))} |"
+
+
+def agrees(mean: str, count: int, reading: float, found: int) -> bool:
+    """Return whether a printed mean is that of so many logs, rounded to its digits.
+
+    >>> agrees("3.2767", 2, 3.276655, 2), agrees("3.2788", 20, 3.278929, 20)
+    (True, False)
+    """
+    half = 0.5 * 10.0 ** -len(mean.partition(".")[2])
+    return abs(float(mean) - reading) <= half + 1e-12 and count == found
+
+
+def readings() -> Iterator[str]:
+    """Yield what the printed means are beside those of the logs."""
+    apart = []
+    agree: dict[str, int] = {}
+    for board, number, mean, count, reading, found in printed():
+        if agrees(mean, count, reading, found):
+            agree[board] = agree.get(board, 0) + 1
+        else:
+            apart.append(f"| {board} | {number} | {mean} | {reading:.5f} | {found} |")
+    for board, count in agree.items():
+        yield f"On {board}, {count} printed means are those of their logs."
+    yield ""
+    yield "| board | record | printed | our reading of the log gives | runs |"
+    yield "|---|--:|--:|--:|--:|"
+    yield from apart
+
+
+def main(report: Path, page: Path) -> None:
+    claims: list[Claim] = json.loads((report / "results.json").read_text())["claims"]
+    made = {
+        name: "\n".join(rows([claim for claim in claims if claim["source"] in sources]))
+        for name, sources in TABLES.items()
+    }
+    made["spread"] = "\n".join(["| 0.005 nats, one spread | records |", "|---|---|", *one_spread()])
+    made["boards"] = "\n".join(boards())
+    made["readings"] = "\n".join(readings())
+    text = page.read_text()
+    for name, block in made.items():
+        begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+        if begin not in text:
+            sys.exit(f"{page} has no line {begin}")
+        before, _, rest = text.partition(begin)
+        text = f"{before}{begin}\n{block}\n{end}{rest.partition(end)[2]}"
+    page.write_text(text)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit("Usage: python page.py FOLDER_OF_THE_REPORT PAGE.md")
+    main(Path(sys.argv[1]), Path(sys.argv[2]))
