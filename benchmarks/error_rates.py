@@ -4,6 +4,7 @@
     python benchmarks/error_rates.py --quick    # two minutes, larger Monte Carlo errors
     python benchmarks/error_rates.py --noise tied ceiling    # only these noises, and no edges
     python benchmarks/error_rates.py --apart --write docs/judge.md    # unpaired and growing samples
+    python benchmarks/error_rates.py --sizes --write docs/statistics.md    # the second word
 
 The null of a word is its boundary: one comparison sits exactly on its bound, the others are clear
 (all of them sit on it in the rows called `tied`: there `refuted` has the most ways to be wrong).
@@ -53,6 +54,7 @@ from repro.judge import (
     AnyTime,
     Curve,
     Design,
+    EffectSize,
     Judge,
     Ladder,
     Measured,
@@ -71,6 +73,14 @@ STEPS = {"tied": 0.5, "ceiling": 0.05}
 """The noises that move in whole examples, with the chance that the example is wrong."""
 
 NOISES = ("normal", "heavy", "alike", "skewed", "collapse", *STEPS)
+SIZED = {
+    "normal": "normal",
+    "heavy": "long tails",
+    "skewed": "strongly skewed, opposite ways",
+    "collapse": "a tenth of one arm's seeds collapse",
+}
+"""The noises of the table of second words, as it names them."""
+
 EFFECT = 1.5
 MOST_SEEDS = 20
 
@@ -481,7 +491,6 @@ def judged(row: Edge, looks: tuple[int, ...], samples: int) -> tuple[float, floa
 
 
 APART = ((3, 3), (3, 10), (3, 20), (5, 5), (5, 10), (5, 20), (10, 10), (20, 20))
-MARKED = re.compile(r"(<!-- apart: begin -->\n).*?(<!-- apart: end -->)", re.DOTALL)
 SPREADS = (1.0, 1.5, 2.0, 5.0)
 """How much more one arm spreads, either of the two."""
 
@@ -557,9 +566,73 @@ def print_apart(samples: int, page: Path | None = None) -> None:
     show("---", "--:")
     for name, rate in any_time_rates(samples // 4, rng):
         show(name, of_a_hundred(rate))
+    write_into(page, "apart", lines)
+
+
+def write_into(page: Path | None, name: str, lines: list[str]) -> None:
+    """Write lines into a page, if one is given, between the marks of this name."""
     if page is not None:
-        text, said = page.read_text(), "\n".join(lines)
-        page.write_text(MARKED.sub(lambda mark: f"{mark[1]}{said}\n{mark[2]}", text))
+        marked = re.compile(rf"(<!-- {name}: begin -->\n).*?(<!-- {name}: end -->)", re.DOTALL)
+        said = "\n".join(lines)
+        page.write_text(marked.sub(lambda mark: f"{mark[1]}{said}\n{mark[2]}", page.read_text()))
+
+
+def second_word(
+    kind: str, *, runs: int, effect: float, true: str, rungs: int, rng: np.random.Generator
+) -> EffectSize:
+    """The second word for arms whose steps are documented as `effect`, of so many runs.
+
+    An effect of 1 is one standard deviation of the differences. The true steps are the `same`,
+    `none`, or at the `edge`: half of what is printed further.
+    """
+    looks = DESIGNS[2]
+    drawn = noise(kind, (runs + looks[-1], rungs), rng) / 2**0.5
+    if kind == "collapse":
+        drawn[:, ::2] = collapsing((runs + looks[-1], (rungs + 1) // 2), rng) / 2**0.5
+    if kind == "skewed":
+        drawn[:, 1::2] *= -1
+    printed = effect * np.arange(rungs) + drawn[:runs].mean(axis=0)
+    further = {"same": 0.0, "none": -effect, "edge": np.r_[0.0, np.diff(printed)] / 2}[true]
+    steps = np.cumsum(np.r_[0.0, np.full(rungs - 1, effect)] + further)
+    here, judge = drawn[runs:] + steps, Judge(Design(looks=looks))
+    arms = [
+        Measured(judge=judge, label=str(i), metric="m", values=partial(first_seeds, here[:, i]))
+        for i in range(rungs)
+    ]
+    return Ladder(arms).documented_as(printed.tolist(), runs=runs).climbs().effect_size
+
+
+def print_sizes(samples: int, page: Path | None = None) -> None:
+    """Print how often the second word errs, at its worst, and how often it finds something.
+
+    Both errors are the largest of two arms and of the weakest step of five, documented as 1 and 10
+    standard deviations apart. What is found is of two arms, 10 apart.
+    """
+    lines = [
+        "| differences over seeds | the source prints | falsely smaller or larger"
+        " | falsely as documented | rightly as documented | rightly smaller, if there is none |",
+        "|---|---|--:|--:|--:|--:|",
+    ]
+    rng = np.random.default_rng(76)
+    differs = {EffectSize.SMALLER, EffectSize.LARGER}
+    for (kind, name), runs in product(SIZED.items(), (1, 3)):
+        drawn = samples if kind == "normal" else samples // 4
+
+        def share(words: set[EffectSize], **of_arms: Any) -> float:
+            found = (second_word(kind, runs=runs, rng=rng, **of_arms) for _ in range(drawn))  # noqa: B023
+            return sum(word in words for word in found) / drawn  # noqa: B023
+
+        each = [{"effect": e, "rungs": n} for e in (1.0, 10.0) for n in (2, 5)]
+        rates = [
+            max(share(differs, true="same", **one) for one in each),
+            max(share({EffectSize.AS_DOCUMENTED}, true="edge", **one) for one in each),
+            share({EffectSize.AS_DOCUMENTED}, true="same", effect=10.0, rungs=2),
+            share({EffectSize.SMALLER}, true="none", effect=10.0, rungs=2),
+        ]
+        of = "one run" if runs == 1 else f"the mean of {runs}"
+        lines.append(f"| {name} | {of} | {' | '.join(map(of_a_hundred, rates))} |")
+        print(lines[-1], flush=True)
+    write_into(page, "sizes", lines)
 
 
 def of_a_hundred(rate: float) -> str:
@@ -616,11 +689,15 @@ def main() -> None:
     parser.add_argument("--level", type=float, default=0.01, help="both sides together")
     parser.add_argument("--noise", nargs="+", choices=NOISES, default=NOISES, help="only these")
     parser.add_argument("--apart", action="store_true", help="only unpaired and growing samples")
+    parser.add_argument("--sizes", action="store_true", help="only the second words of verdicts")
     parser.add_argument("--write", type=Path, metavar="PAGE", help="write their rates into a page")
     options = parser.parse_args()
     samples = 4_000 if options.quick else 40_000
     if options.apart:
         print_apart(samples, options.write)
+        return
+    if options.sizes:
+        print_sizes(samples // 5, options.write)
         return
     print(f"each side is allowed {50 * options.level:g}%; all numbers in %, ± Monte Carlo error\n")
     print(f"{'noise':<8}{'arms':<10}{'looks':<16}{'word':<16}{'false repr.':<14}", end="")

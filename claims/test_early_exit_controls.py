@@ -36,6 +36,7 @@ def test_decreasing_rates_beat_half_the_rate(trials, text):
     assert decreasing.perplexity < slower.perplexity
 
 
+@pytest.mark.nightly
 @claim(
     "Half the learning rate everywhere is as good as decreasing rates, on fresh seeds",
     source="000, control",
@@ -86,6 +87,7 @@ def twice_as_wide(*arms):
     return [arm.but(width=2 * arm.width, hidden=2 * arm.hidden) for arm in arms]
 
 
+@pytest.mark.nightly
 @claim(
     "In a network of twice the width the best model still improves on the standard one",
     source="000, Future Work 1: larger models",

@@ -63,7 +63,7 @@ def test_every_word_has_an_example_that_runs():
 
 ROOMS = [
     *(
-        "commands",
+        *(f"commands.{x}" for x in ("answers", "decide", "judge", "sentence", "table")),
         "recorded.deciding",
         "code.source",
         "document",

@@ -159,6 +159,7 @@ def start(*, project: str = "", store: str = "", folder: str = "") -> None:
 
 def state() -> object:
     """Return what is different whenever something new was recorded."""
+    note_reads()
     tables = (FACTS.modules, FACTS.files, FACTS.missing, FACTS.variables, FACTS.written)
     ran = sum(sum(marks) for marks in FACTS.marks.values())
     theirs = [(file.name, file.stat().st_size) for file in os.scandir(_options["folder"])]
@@ -433,11 +434,15 @@ _EVENTS: dict[str, Callable[..., None]] = {
 
 
 class _Variables(type(os.environ)):  # type: ignore[misc]
-    """The variables, of which it notes what code of a project reads, if it reads them by name."""
+    """The variables, of which it notes what code of a project reads, if it reads them by name.
+
+    What copies all of them reads each, in their order. That is no reading by name; a part of it is.
+    """
 
     def __iter__(self) -> Iterator[str]:
         names = list(super().__iter__())
-        _busy.copied = iter(names)  # what copies all of them asks for each, in their order
+        note_reads()
+        _copy[:] = names
         return iter(names)
 
     def __getitem__(self, name: str) -> str:
@@ -446,9 +451,31 @@ class _Variables(type(os.environ)):  # type: ignore[misc]
             value = super().__getitem__(name)
             return value
         finally:
-            if next(getattr(_busy, "copied", iter(())), None) != name:
-                _busy.copied = iter(())
-                _read(name, value)
+            is_in_order = bool(_copy) and _copy[0] == name
+            if not is_in_order:
+                note_reads()
+            _read(name, value)
+            if not is_in_order:
+                note_reads()
+            elif not _copy[1:]:
+                _copy.clear()
+                _reads.clear()
+            else:
+                del _copy[0]
+
+
+_copy: list[str] = []
+"""The variables that a copy of all of them would read next."""
+_reads: list[tuple[str, str | None]] = []
+"""The variables that were read, perhaps for a copy."""
+
+
+def note_reads() -> None:
+    """Note the variables that were read since all of them were listed: they were not all copied."""
+    for name, value in _reads:
+        _note("variables", name, value)
+    _reads.clear()
+    _copy.clear()
 
 
 def _read(name: str, value: str | None) -> None:
@@ -456,7 +483,7 @@ def _read(name: str, value: str | None) -> None:
     if is_of_machine or name in FACTS.variables or environment.get(name) != value:
         return
     if is_project(os.path.realpath(_caller(sys._getframe(2), lambda file: file in _LOOKING))):
-        _note("variables", name, value)
+        _reads.append((name, value))
 
 
 def _caller(frame: FrameType | None, is_between: Callable[[str], bool]) -> str:
@@ -516,6 +543,7 @@ def _is_fork() -> None:
 
 
 def _end() -> None:
+    note_reads()
     if _told is not None and FACTS.is_marked:
         with suppress(OSError, ValueError):
             ran = {file: FACTS.ran(file) for file in FACTS.texts}

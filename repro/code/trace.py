@@ -29,8 +29,11 @@ from repro.code.source import EFFECTS, IMPORT, Source, Unit, parse
 
 Trace = dict[str, Any]
 
-_JUDGED = frozenset({"metrics", "documented_seeds", "deterministic"})
+_JUDGED = frozenset({"metrics", "documented_seeds", "deterministic", "alike"})
 """The members of an arm that only judging reads."""
+
+_SCALE = ("repro.arm", "Metric.scale")
+"""The scale of a metric, which only judging reads; earlier traces have it."""
 
 _TWO = "two texts"
 """The digest of a unit that was read twice, with an edit between."""
@@ -163,7 +166,7 @@ class Today:
                 yield _OUTSIDE if key.startswith("outside:") else f"{key}, which is not here,"
                 continue
             for name in sorted(then.keys() | today.keys()):
-                if then.get(name) != today.get(name):
+                if then.get(name) != today.get(name) and (key, name) != _SCALE:
                     yield _unit_in_words(key, name)
         for name, then in trace.get("files", {}).items():
             if self.digest(self.placed(name)) != then:
@@ -292,7 +295,8 @@ def counted(
             unit = source.units[name]
             owner, _, last = name.removesuffix("()").rpartition(".")
             is_of_arm = f"{key}.{owner}" in arms
-            if (is_of_arm and (unit.is_field or last in _JUDGED)) or unit.is_test:
+            is_judged = (is_of_arm and (unit.is_field or last in _JUDGED)) or (key, name) == _SCALE
+            if is_judged or unit.is_test:
                 continue
             if unit.is_plain(classes) or name.startswith(IMPORT):
                 candidates.append((key, unit))

@@ -97,6 +97,8 @@ def _instead(claimed: Number, formula: Number) -> Iterator[str]:
 def grim(share: str, *, of: int) -> Check:
     """Check whether a printed accuracy can be a count out of `of` examples: the GRIM test.
 
+    Digits may have been rounded, or cut off.
+
     Brown and Heathers (2017), "The GRIM test: a simple technique detects numerous anomalies in the
     reporting of results in psychology".
 
@@ -112,8 +114,9 @@ def grim(share: str, *, of: int) -> Check:
     if high < 0 or low > 1:
         raise ValueError(f"{share!r} is no share: write it as a fraction of 1, or with a %.")
     least, most = max(0, math.ceil(low * of)), min(of, math.floor(high * of))
-    possible = least <= most
-    counts = (least, most) if possible else (math.floor(low * of), math.ceil(high * of))
+    is_rounded = least <= most
+    counts = (least, most) if is_rounded else (math.floor(low * of), math.ceil(high * of))
+    is_cut_off = not is_rounded and claimed.is_truncation_of(Fraction(counts[1], of))
     shown = [
         f"{count} / {of} = {to_decimal(Fraction(count, of), claimed.places + 1, claimed.unit)}"
         for count in dict.fromkeys(counts)
@@ -121,9 +124,10 @@ def grim(share: str, *, of: int) -> Check:
     lines = [f"{claimed.text} stands for {_stands_for(claimed)}"]
     if (high - low) * of >= 1:
         lines.append(f"any share printed so coarsely is possible of {of}: this says nothing")
-    if not possible and claimed.is_truncation_of(Fraction(counts[1], of)):
-        lines.append(f"{claimed.text} is what is left of {shown[1]} where digits are cut off")
-    nearest = " to ".join(shown) if possible else f"nearest are {' and '.join(shown)}"
+    nearest = " to ".join(shown) if is_rounded else f"nearest are {' and '.join(shown)}"
+    if is_cut_off:
+        nearest = f"{shown[1]}, cut off"
+    possible = is_rounded or is_cut_off
     verdict = "possible" if possible else "impossible"
     return Check(possible, f"{claimed.text} of {of} printed; {nearest}: {verdict}", tuple(lines))
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from repro.judge.anytime import AnyTime
 from repro.judge.contrast import Statement
-from repro.judge.effect import Effect, Sample
+from repro.judge.effect import Effect, EffectSize, Sample
 from repro.judge.evidence import Excess, detectable
 from repro.judge.gate import (
     LedgerComparison,
@@ -41,6 +41,7 @@ __all__ = [
     "Curve",
     "Design",
     "Effect",
+    "EffectSize",
     "Excess",
     "Findings",
     "Gain",

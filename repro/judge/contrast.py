@@ -27,6 +27,16 @@ from repro.judge.sample import Runs
 from repro.judge.scale import Array, Scale, ScaleError
 
 
+@dataclass(frozen=True)
+class Documented:
+    """The number that a source prints of an arm: one run, or the mean of `runs` runs."""
+
+    number: float
+    runs: int = 1
+    paired: bool = True
+    """True where the source trained its arms with the same seeds."""
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Side:
     """One side of a comparison: the values of an arm over seeds, or a fixed number."""
@@ -52,6 +62,8 @@ class Side:
     """The first `n` runs with all their values, to tell which of them repeat others."""
     alike: Callable[[], Sequence[Array]] | None = None
     """The values of all arms that are declared to have one spread, if that is declared."""
+    documented: Documented | None = None
+    """What the source prints of it, if the claim says that."""
     origin: Any = None
     """The arm and the metric, if known; two sides with the same origin are not compared."""
 
@@ -245,7 +257,7 @@ class Contrast:
 
     def halves(self, readings: Readings) -> tuple[Array, Array]:
         """The two sides, or the two gains, whose difference is judged; on the scale."""
-        values = self._on_scale(readings)
+        values = self.on_scale(readings)
         if self.is_gain:
             return values[0] - values[1], values[2] - values[3]
         return values[0], values[1]
@@ -314,7 +326,7 @@ class Contrast:
         """
         groups: dict[object, Group] = {}
         signs = (-1, 1) if self.below else (1, -1, -1, 1)
-        for side, sign, values in zip(self.sides, signs, self._on_scale(readings), strict=False):
+        for side, sign, values in zip(self.sides, signs, self.on_scale(readings), strict=False):
             runs = None if self.is_paired else side.pairing
             so_far = groups.get(runs, Group(np.zeros(1)))
             floor, smallest = self.scale.half_example(values), ROUNDING * np.abs(values).max(axis=0)
@@ -366,7 +378,7 @@ class Contrast:
         squares = float((rest**2).sum()) / ((seeds - 1) * (count - 1))
         return Drawn(float(of_examples.var(ddof=1) / count), squares / (seeds * count), count)
 
-    def _on_scale(self, readings: Readings) -> list[Array]:
+    def on_scale(self, readings: Readings) -> list[Array]:
         """The values of each side on the scale; a bound shifts the right side first."""
         values = self._read(readings)
         names = [f"{self.metric} of {side.label}" for side in self.sides]

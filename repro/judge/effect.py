@@ -5,9 +5,24 @@ from __future__ import annotations
 import math
 import statistics
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Literal
 
 from repro.judge.evidence import Evidence
+
+
+class EffectSize(StrEnum):
+    """An effect beside the documented one: the second word of a verdict."""
+
+    NONE = ""
+    """The source has no number for it, or it was not said."""
+    AS_DOCUMENTED = "as documented"
+    """Both differ by less than half of the documented effect."""
+    SMALLER = "smaller"
+    """It is smaller than the documented effect, or the opposite of it."""
+    LARGER = "larger"
+    OPEN = "size open"
+    """None of these is shown."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +80,10 @@ class Effect(Evidence):
     """The indices of its sides in `Verdict.samples`, in the order of its label."""
     per_seed: tuple[float, ...] = ()
     """The effect on each seed alone."""
+    documented: float | None = None
+    """The documented effect in the same unit, if the claim says it of all arms."""
+    effect_size: EffectSize = EffectSize.NONE
+    """The effect beside the documented one, for the deciding comparison."""
 
     @property
     def counted(self) -> str:
@@ -88,6 +107,15 @@ class Effect(Evidence):
         is_alike = is_near or f"{self.plain:.3g}" == f"{self.estimate:.3g}"
         has_own_unit = len(self.sides) == 4 and self.scale != "identity"  # a gain
         return self.scale if has_own_unit or not is_alike else ""
+
+    @property
+    def beside_documented(self) -> str:
+        """The second word with the documented effect; empty without one."""
+        if self.documented is None:
+            return ""
+        is_alike = self.effect_size is EffectSize.AS_DOCUMENTED
+        said = "" if is_alike else "documented: "
+        return f"{self.effect_size} ({said}{digits(self.documented, self.unit)})"
 
     @property
     def amount(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -10,6 +11,7 @@ import numpy as np
 from repro.judge.anytime import AnyTime, further
 from repro.judge.contrast import Contrast, Readings, Sampled, Side, Statement
 from repro.judge.effect import Effect, Sample
+from repro.judge.effect_size import effect_size
 from repro.judge.evidence import MOST_SEEDS, Evidence, Look, seeds_needed
 from repro.judge.looks import Design, OneLook
 from repro.judge.sample import lower_state
@@ -60,6 +62,13 @@ class Judge:
         made[place] = other._decided(verdict.judged)
         return made[place]
 
+    def over(self, verdict: Verdict, seeds: int) -> Effect | None:
+        """Return the deciding comparison of a verdict over another number of seeds."""
+        weakest = verdict.weakest
+        other = replace(self, design=OneLook(looks=(seeds,), level=self.design.level))
+        found = other._decided(verdict.judged).effects
+        return next((each for each in found if weakest and each.label == weakest.label), None)
+
     def _decided(self, statement: Statement) -> Verdict:
         design, sides = self.design, statement.sides
         for seeds in design.looks:
@@ -74,6 +83,8 @@ class Judge:
             if look.reproduced or look.refuted or seeds == design.looks[-1] or look.is_hopeless:
                 break
         effects = _effects(look, terms, sampled, readings)
+        if not statement.implied:
+            effects = _with_effect_size(effects, sampled, design)
         outcome, beyond, advice = Outcome.REPRODUCED, Beyond.NONE, ""
         if not look.reproduced:
             outcome = Outcome.REFUTED if look.refuted else Outcome.INCONCLUSIVE
@@ -174,6 +185,19 @@ def _effects(
             )
         )
     return tuple(found)
+
+
+def _with_effect_size(
+    effects: tuple[Effect, ...], sampled: Sequence[Sampled], design: Design
+) -> tuple[Effect, ...]:
+    """Return effects, the deciding one compared with the documented effect."""
+    place = min(range(len(effects)), key=lambda i: effects[i].distance)
+    decides, of_it = sampled[place], effects[place]
+    if not decides.is_sample or math.isnan(of_it.estimate):
+        return effects
+    word, documented = effect_size(decides.term, decides.readings, design, among=len(effects))
+    named = replace(of_it, effect_size=word, documented=documented)
+    return (*effects[:place], named, *effects[place + 1 :])
 
 
 def _left_out(side: Side, values: Array) -> frozenset[int]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from repro.judge.contrast import UNSHIFTED, Bound, Contrast, Side, Statement, fixed
+from repro.judge.contrast import UNSHIFTED, Bound, Contrast, Documented, Side, Statement, fixed
 from repro.judge.judge import Judge
 from repro.judge.mistakes import (
     NoArithmetic,
-    is_count,
     require_another,
     require_number,
     require_outcomes,
     require_positive,
+    require_runs,
     require_same_data,
     require_share,
     require_width,
@@ -37,6 +37,8 @@ class Measured(NoArithmetic, Side):
     """
 
     judge: Judge
+    stands_in: bool = False
+    """True where generated data stands in for the source's: then its numbers say nothing."""
 
     def __post_init__(self) -> None:
         if self.by_example is not None and self.scale.name != "identity":
@@ -66,6 +68,21 @@ class Measured(NoArithmetic, Side):
         require_another(self.label, self.origin, other.origin)
         require_outcomes(self.scale.name != "share", self)
         return Gain(high=self, low=_same_metric(self, other))
+
+    def documented_as(self, number: float, *, runs: int = 1, paired: bool = True) -> Measured:
+        """Return this metric with what the source prints of it: one run, or the mean of `runs`.
+
+        Where all compared arms have one, the verdict has a second word: whether the effect is
+        `as documented`, `smaller` or `larger`, or whether its size is open. `paired=False` says
+        that the source trained its arms with different seeds.
+
+        >>> deep, shallow = trials(DEEP, SHALLOW)
+        >>> deep.accuracy.documented_as(0.82) > shallow.accuracy.documented_as(0.70)
+        <reproduced: deep - shallow = ..., 5 seeds; size open (documented: 0.12), level 0.5 %>
+        """
+        require_runs(runs)
+        documented = Documented(require_number(number, self), runs, paired)
+        return self if self.stands_in else replace(self, documented=documented)
 
     def exceeds(
         self,
@@ -223,8 +240,7 @@ class Measured(NoArithmetic, Side):
         ...     ratio, runs=3, within_ratio=1.25, times=deep.perplexity
         ... )
         """
-        if not is_count(runs, least=1):
-            raise ValueError(f"runs={runs!r} is how many runs the source took the mean of: give 1")
+        require_runs(runs)
         if times is not None and plus is not None:
             raise ValueError("the number is a multiple of an arm or an amount above it, not both")
         if (within is None) == (within_ratio is None):

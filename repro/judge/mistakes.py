@@ -85,6 +85,12 @@ def require_number(other: object, side: Side) -> float:
     )
 
 
+def require_runs(runs: int) -> None:
+    """Raise ValueError where this is no number of runs of a source."""
+    if not is_count(runs, least=1):
+        raise ValueError(f"runs={runs!r} is how many runs the source took the mean of: give 1")
+
+
 def require_positive(number: float, what: str) -> None:
     """Raise ValueError where a number that stands for `what` is not above zero."""
     if not 0 < number < float("inf"):

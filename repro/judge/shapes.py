@@ -50,6 +50,18 @@ class Ladder:
     def __iter__(self) -> Iterator[Measured]:
         return iter(self._rungs)
 
+    def documented_as(
+        self, numbers: Sequence[float], *, runs: int = 1, paired: bool = True
+    ) -> Ladder:
+        """Return the ladder with what the source prints of each rung, as `Measured` has it.
+
+        >>> rungs = trials([SHALLOW, MEDIUM, DEEP]).accuracy.documented_as([0.70, 0.78, 0.82])
+        >>> print(rungs.climbs().effect_size)
+        size open
+        """
+        both = zip(self, numbers, strict=True)
+        return Ladder([rung.documented_as(x, runs=runs, paired=paired) for rung, x in both])
+
     def climbs(self, *, by_at_least: float | None = None) -> Verdict:
         """Judge whether every rung exceeds the one before, by an amount if given.
 
@@ -143,6 +155,8 @@ class Curve:
     """As in `Side`."""
     runs: Callable[[int], Runs] | None = None
     """As in `Side`."""
+    stands_in: bool = False
+    """As in `Measured`."""
 
     def __getitem__(self, epoch: int) -> Measured:
         """The metric at one epoch, to compare like any other."""
@@ -310,6 +324,7 @@ class Curve:
             scale=self.scale,
             pairing=self.pairing,
             runs=self.runs,
+            stands_in=self.stands_in,
         )
 
     def _place(self, epoch: int) -> int:

@@ -79,8 +79,8 @@ class DocumentedRun(Contrast):
         here = (left - right).var(axis=0, ddof=1)
         apart = left.var(axis=0, ddof=1) + right.var(axis=0, ddof=1)
         least = self.scale.half_example(left) ** 2
-        of_source = np.maximum(here if self.source_paired else apart, least) / self.runs
-        error = np.sqrt(of_source + np.maximum(here, least) / seeds)
+        of_source = here if self.source_paired else apart
+        error = error_of_both(here, of_source, runs=self.runs, seeds=seeds, least=least)
         run = error / statistic.errors(seeds)
         fixed = run <= rounding(left, right)
         t, t_inside = np.abs(mean) / np.where(fixed, 1, error), inside / np.where(fixed, 1, error)
@@ -145,6 +145,14 @@ class DocumentedRun(Contrast):
             reached = self.scale.of(np.where(beyond, here, end), what)
             room.append(np.where(beyond, np.inf, np.abs(reached - self.scale.of(here, what))))
         return np.minimum(mean + room[0], room[1] - mean)
+
+
+def error_of_both(here: Any, of_source: Any, *, runs: int, seeds: int, least: Any) -> Any:
+    """Return the error of the distance of a mean here from the mean of a source's runs.
+
+    `here` and `of_source` are the variances of one run of each.
+    """
+    return np.sqrt(np.maximum(of_source, least) / runs + np.maximum(here, least) / seeds)
 
 
 def runs_of(runs: int) -> str:

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any, Generic, Protocol, TypeVar
 
 from repro.judge.contrast import Statement
-from repro.judge.effect import Effect, Sample
+from repro.judge.effect import Effect, EffectSize, Sample
 from repro.judge.mistakes import NoLogic, require_finding
 
 Found = TypeVar("Found")
@@ -137,8 +137,15 @@ class Verdict(NoLogic):
             pairs = f"{listed} of {len(self.effects)} pairs as listed, {against} against"
             return "; ".join((f"{pairs}, {self.seeds} seeds", *self.repeats))
         shown = f"{weakest.label} = {weakest.amount}"
-        is_exact = not (weakest.has_spread or weakest.is_constant)  # one run is enough
-        return shown if is_exact else "; ".join((f"{shown}, {weakest.counted}", *self.repeats))
+        if not (weakest.has_spread or weakest.is_constant):  # exact: one run is enough
+            return shown
+        parts = (f"{shown}, {weakest.counted}", weakest.beside_documented, *self.repeats)
+        return "; ".join(filter(None, parts))
+
+    @property
+    def effect_size(self) -> EffectSize:
+        """The second word of the verdict; empty where the claim has no documented effect."""
+        return self.weakest.effect_size if self.weakest else EffectSize.NONE
 
     def __bool__(self) -> bool:
         self.judge.findings.asserted.append(self)
@@ -201,6 +208,10 @@ class Verdict(NoLogic):
         if rest := ordered[len(ordered) if most is None else most :]:
             held = sum(effect.holds for effect in rest)
             lines.append(f"and {len(rest)} more comparisons, of which {held} hold")
+        if self.weakest and self.weakest.documented is not None:
+            lines.append(
+                f"beside the source, whose error is counted: {self.weakest.beside_documented}"
+            )
         if self.effects:
             lines += [self._budget(), *self._quality()]
         lines += [x for x in (self.reason, *self.repeats, *self.states, self.advice) if x]

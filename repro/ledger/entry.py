@@ -50,7 +50,7 @@ class Change(StrEnum):
     """The verdict is the same, but it is about other arms, or fewer recorded seeds."""
 
 
-_LISTS = ("arms", "past", "looks", "one_look", "levels")
+_LISTS = ("arms", "past", "looks", "one_look", "over_stored", "levels")
 _YEAR = re.compile(r"(19|20)\d\d[a-z]?")
 
 
@@ -95,6 +95,10 @@ class Entry:
     """The allowed chance of a false verdict in one direction; 0 stands for 0.005."""
     one_look: Sequence[int] = ()
     """The seeds of each side, if the claim is open after one look at its whole level."""
+    effect_size: str = ""
+    """The second word of the verdict: the effect beside the documented one."""
+    over_stored: Sequence[float] = ()
+    """The deciding estimate over all stored seeds, and their number, if the verdict has fewer."""
     levels: Sequence[tuple[str, str, float, float, int]] = ()
     """Arm, metric, mean, standard deviation and seeds, for the arms of a reproduced claim."""
 
@@ -185,6 +189,9 @@ def _entry(table: dict[str, Any]) -> Entry:
             raise ValueError(f"{name}: its {key} is no list of numbers of seeds")
     if not isinstance(entry.arms, list | tuple) or not all(isinstance(x, str) for x in entry.arms):
         raise ValueError(f"{name}: its arms are no list of labels")
+    over = entry.over_stored
+    if not isinstance(over, list | tuple) or (over and not _is_distance([over[0], 0.0, *over[1:]])):
+        raise ValueError(f"{name}: its over_stored is no [estimate, seeds]")
     if not isinstance(entry.levels, list | tuple) or not all(map(_is_level, entry.levels)):
         raise ValueError(f"{name}: its levels are no list of [arm, metric, mean, sd, seeds]")
     if entry.verdict not in VERDICTS:
@@ -235,6 +242,7 @@ def _encoded(entry: Entry) -> bytes:
         "reason": "",
         "machine": "",
         "level": 0.0,
+        "effect_size": "",
         **{name: [] for name in _LISTS},
     }
     lines = [

@@ -13,6 +13,7 @@ import pytest
 from repro.data.files import is_readable
 from repro.judge import (
     LEVEL,
+    EffectSize,
     Excess,
     LedgerComparison,
     OneLook,
@@ -249,6 +250,7 @@ class Gate:
         is_run = found.outcome is not Outcome.NOT_RUN
         file, line, _ = item.location
         trials = gathered if isinstance(gathered, Trials) else None
+        is_written = self._accepts or self._has_report
         return ClaimRecord(
             claim=claim,
             sentence=mark.sentence,
@@ -281,6 +283,8 @@ class Gate:
             past=[(each.mean, each.spread, each.seeds) for each in compared.past],
             labels=trials.labels if trials is not None else [],
             levels=[*trials.levels] if trials is not None else [],
+            effect_size=trials.findings[-1].effect_size if trials and is_run else EffectSize.NONE,
+            over_stored=trials.over_stored() if trials and is_run and is_written else [],
             ledger=str(ledger.path),
         )
 

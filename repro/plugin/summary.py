@@ -30,6 +30,7 @@ from repro.plugin.display import MARKUP
 from repro.plugin.options import evidence_of, folder_named, store_folder
 from repro.plugin.session import ClaimSession
 from repro.recorded.results import RecordedRuns, RunsByKey, recorded_lines
+from repro.report import headlines
 from repro.report.ending import Line, ending, verdict_table
 from repro.report.lines import ERROR, PROPERTY, ClaimLine
 from repro.report.plan_text import plan_text
@@ -229,7 +230,12 @@ def _write_report(
 ) -> None:
     folder = folder_named(config, "report")
     assert folder is not None
-    results = replace(results, session=session_of(config, report=folder))
+    beside = dict.fromkeys(Path(each.ledger).parent.parent for each in results.judged)
+    try:
+        first = headlines.judged(beside, results.judged)
+    except LedgerError as error:
+        raise pytest.UsageError(str(error)) from error
+    results = replace(results, headlines=first, session=session_of(config, report=folder))
     try:
         paths = write_data(folder, results)
         try:
@@ -300,6 +306,7 @@ def _rounded(number: float) -> float:
 
 
 def _entry(record: ClaimRecord) -> Entry:
+    over = record.over_stored
     return Entry(
         claim=record.claim,
         profile=record.profile,
@@ -316,6 +323,8 @@ def _entry(record: ClaimRecord) -> Entry:
         looks=_own_looks(record),
         level=record.one_sided_level,
         one_look=record.one_look,
+        effect_size=record.effect_size,
+        over_stored=[_rounded(estimate) for estimate in over[:1]] + over[1:],
         levels=[
             (arm, metric, _rounded(mean), _rounded(sd), n)
             for arm, metric, mean, sd, n in record.levels

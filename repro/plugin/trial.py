@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from repro.arm import Arm, Metric, Values
+from repro.data.files import TWIN
 from repro.judge import Curve, Judge, Ladder, Measured, Runs, Scale
 
 T = TypeVar("T")
@@ -97,6 +98,7 @@ class Trial:
             pairing=arm.pairing,
             runs=partial(trials.runs, arm),
             alike=arm.alike(name),
+            stands_in=arm.data.endswith(TWIN),
             origin=(arm, name, index),
         )
 
@@ -174,6 +176,7 @@ class OverEpochs:
             scale=Scale(metric.scale, count=metric.examples),
             pairing=arm.pairing,
             runs=partial(trials.runs, arm),
+            stands_in=arm.data.endswith(TWIN),
         )
 
 

@@ -144,6 +144,12 @@ class Page:
         self.sources = [section for _, section in sorted(sections.items())]
         self.by_command = {record.command: record for record in results.judged}
 
+    @property
+    def rows(self) -> list[tuple[Section, ClaimRecord]]:
+        """All claims with their sections: what is settled first, and of that what was trained."""
+        rows = [(source, record) for source in self.sources for record in source.claims]
+        return sorted(rows, key=lambda row: (not row[1].is_settled, row[1].is_about_a_document))
+
     def change(self, record: ClaimRecord) -> str:
         """Return the kind of a claim's change against the ledger, for the filter."""
         if record.change_kind is Change.NEW:

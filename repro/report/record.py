@@ -28,7 +28,7 @@ from typing import (
 )
 
 from repro.document import Check
-from repro.judge import Beyond, Effect, Outcome, Verdict
+from repro.judge import Beyond, Effect, EffectSize, Outcome, Verdict
 from repro.judge.contrast import Side
 from repro.judge.effect import Sample
 from repro.ledger import Change, Kind
@@ -87,6 +87,10 @@ class EffectData:
     """True where every seed gave the same difference."""
     p_for: float
     p_against: float
+    documented: float | None
+    """The documented effect, if the claim says what the source prints of each arm."""
+    effect_size: EffectSize
+    """The effect beside the documented one; empty without that, or if it does not decide."""
     seeds: int
     sides: list[Annotated[int, {"minimum": 0}]]
     """The indices of the compared samples, in the order of the label."""
@@ -217,6 +221,10 @@ class ClaimRecord:
     """Arm, metric, mean, standard deviation and seeds."""
     one_look: list[int] = field(default_factory=list)
     """The seeds of each side, if the claim is open after one look at its whole level."""
+    effect_size: EffectSize = EffectSize.NONE
+    """The second word of the verdict: the effect beside the documented one; empty without that."""
+    over_stored: list[float] = field(default_factory=list)
+    """The deciding estimate over all stored seeds, and their number, if the verdict has fewer."""
     ledger: str = ""
     """The ledger with its accepted verdict."""
 
@@ -336,6 +344,8 @@ def _effect_data(effect: Effect) -> EffectData:
         exact=not effect.has_spread,
         p_for=effect.p_for,
         p_against=effect.p_against,
+        documented=effect.documented,
+        effect_size=effect.effect_size,
         seeds=effect.seeds,
         sides=list(effect.sides),
         per_seed=_finite(effect.per_seed),

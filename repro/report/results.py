@@ -18,6 +18,7 @@ from urllib.parse import quote
 
 from repro.judge import Outcome
 from repro.ledger import KINDS, Change, Kind
+from repro.report.headlines import Headline
 from repro.report.lines import ERROR
 from repro.report.record import ArmData, ClaimRecord, FigureData, JudgedClaim, Reason
 from repro.text import counted, shown
@@ -83,13 +84,15 @@ class SessionData:
 class ResultsDocument:
     """All results of a session, the content of `results.json`."""
 
-    format: Literal[6] = 6
+    format: Literal[7] = 7
     """The number of this format; it changes when its fields change."""
     claims: list[ClaimRecord]
     """All claims, also those that ended in an error."""
     arms: dict[str, ArmData]
     """Every arm, by its name in the `arms` of claims."""
     figures: list[FigureData]
+    headlines: list[Headline] = field(default_factory=list)
+    """The sentences that the project shows first, with their verdicts."""
     false_verdicts: str = ""
     """A sentence: how many settled verdicts are false at most, on average."""
     evidence: list[str] = field(default_factory=list)

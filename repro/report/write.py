@@ -22,7 +22,7 @@ PAGE, SCHEMA = "index.html", "results.schema.json"
 
 CLAIM_COLUMNS = (
     *("claim", "source", "kind", "sentence", "documented", "documented_value", "profile", "data"),
-    *("verdict", "reason", "p", "level", "accepted", "change"),
+    *("verdict", "effect_size", "reason", "p", "level", "accepted", "change"),
     *("comparison", "unit", "plain", "estimate", "low", "high", "relation", "bound", "seeds"),
     *("measured", "file", "line", "command"),
 )
@@ -132,7 +132,8 @@ def _claim_row(record: ClaimRecord) -> dict[str, Any]:
     if decided is None:
         return vars(record)
     finding, effect = decided
-    compared = {"comparison": effect.label, "documented_value": finding.documented}
+    documented = effect.documented if finding.documented is None else finding.documented
+    compared = {"comparison": effect.label, "documented_value": documented}
     return {**vars(effect), **vars(record), **compared}
 
 

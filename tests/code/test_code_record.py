@@ -94,6 +94,27 @@ def test_marks_tell_what_ran_and_change_neither_lines_nor_results(monkeypatch):
     assert facts.ran("toy.py") is None
 
 
+def test_a_copy_of_all_variables_reads_none_by_name_and_a_part_of_one_does(monkeypatch):
+    values = {"FIRST": "1", "SECOND": "2"}
+    found = os._Environ(dict(values), str, str, str, str)
+    found.__class__ = record._Variables
+
+    def read(use):
+        monkeypatch.setattr(record, "FACTS", facts := Facts())
+        monkeypatch.setattr(record, "environment", values)
+        use()
+        record.note_reads()
+        return list(facts.variables)
+
+    assert read(lambda: (dict(found), {**found}, list(found))) == []
+    assert read(lambda: (list(found), found["FIRST"])) == ["FIRST"]
+    assert read(lambda: [found[x] for x in found if x == "FIRST"]) == ["FIRST"]
+    assert read(lambda: (list(found), found.get("SECOND"), found.get("FIRST"))) == [
+        "SECOND",
+        "FIRST",
+    ]
+
+
 def test_variables_of_a_machine_and_those_that_training_sets_do_not_count(monkeypatch):
     monkeypatch.setattr(record, "FACTS", facts := Facts())
     known = {"GAIN": "1", "SLURM_JOB_ID": "7", "HOME": "/root", "LATER": "then"}
@@ -101,6 +122,7 @@ def test_variables_of_a_machine_and_those_that_training_sets_do_not_count(monkey
 
     def read(name):  # by code of a project, as this file is
         record._read(name, {**known, "LATER": "now"}.get(name))
+        record.note_reads()
 
     for name in (*known, "MISSING"):
         read(name)

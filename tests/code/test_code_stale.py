@@ -365,6 +365,7 @@ def trace_of(folder, variables):
         record.COUNTED = frozenset()  # the project's code alone, which is quicker
         trace_module._unrecorded = lambda known: ()  # and not that of these tests
         record.is_project.cache_clear()
+        TRACER._before.clear()  # of other tests in this process
         made = folder / ".repro/tmp"
         record.start(project=str(folder), store=str(folder / ".repro"), folder=str(made))
         import study

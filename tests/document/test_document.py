@@ -1,6 +1,6 @@
 """Printed numbers, their formulas and their checks, against brute force where there is one."""
 
-from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from fractions import Fraction
 
 import pytest
@@ -123,14 +123,14 @@ def shown(share, places, rule):
 @example(0, 8, 1)  # 12.5 and 3.125 per cent, rounded either way
 @example(2, 32, 1)
 def test_a_share_is_possible_where_a_count_rounds_to_it(places, examples, hundredths):
-    """Brute force: every count, rounded both ways, as the percentages a paper could print."""
-    for rule in (ROUND_HALF_EVEN, ROUND_HALF_UP):
+    """Brute force: each count, rounded both ways or cut off, as a paper could print it."""
+    for rule in (ROUND_HALF_EVEN, ROUND_HALF_UP, ROUND_DOWN):
         count = hundredths % (examples + 1)
         assert grim(shown(Decimal(count) / examples, places, rule), of=examples)
     printable = {
         shown(Decimal(count) / examples, 2, rule)
         for count in range(examples + 1)
-        for rule in (ROUND_HALF_EVEN, ROUND_HALF_UP)
+        for rule in (ROUND_HALF_EVEN, ROUND_HALF_UP, ROUND_DOWN)
     }
     for step in range(12):
         share = f"{(hundredths + step) // 100}.{(hundredths + step) % 100:02}%"
@@ -142,9 +142,10 @@ def test_a_share_tells_what_it_cannot_be():
     check = grim("99.81%", of=149)
     assert check.outcome is Outcome.REFUTED
     assert "148 / 149 = 99.329% and 149 / 149 = 100.000%: impossible" in str(check)
-    line = "1.144% is what is left of 59 / 5153 = 1.1450% where digits are cut off"
-    assert line in str(grim("1.144%", of=5153))
-    assert "cut off" not in str(grim("0.076%", of=5153))
+    cut_off = grim("1.144%", of=5153)
+    assert cut_off.outcome is Outcome.REPRODUCED
+    assert "printed; 59 / 5153 = 1.1450%, cut off: possible" in str(cut_off)
+    assert "3 / 5153 = 0.0582% and 4 / 5153 = 0.0776%: impossible" in str(grim("0.076%", of=5153))
     assert "this says nothing" in str(grim("96%", of=1040))  # printed too coarsely
     assert "this says nothing" not in str(grim("96.63%", of=1040))
     with pytest.raises(ValueError, match="is no share: write it as a fraction of 1, or with a %"):

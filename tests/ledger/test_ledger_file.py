@@ -91,7 +91,12 @@ def test_the_ledgers_of_this_project_are_written_as_they_are():
 def test_what_no_ledger_can_say_is_refused_in_a_sentence(tmp_path):
     path = tmp_path / "ledger.toml"
     ours = entry(
-        "ours", claim="900/seeds_differ", kind="control", past=[(1.0, 0.5, 20)], one_look=[7]
+        "ours",
+        claim="900/seeds_differ",
+        kind="control",
+        past=[(1.0, 0.5, 20)],
+        one_look=[7],
+        over_stored=[1.5, 30],
     )
     Ledger(path, []).accept([entry("theirs"), ours])
     text = path.read_text()
@@ -105,6 +110,8 @@ def test_what_no_ledger_can_say_is_refused_in_a_sentence(tmp_path):
         ("[[1.0, 0.5, 20]]", "[[nan, 0.5, 20]]", r"its past is no list of \[mean"),
         ("[7]", "[-7]", "its one_look is no list of numbers of seeds"),
         ("[7]", '"7"', "its one_look is no list of numbers of seeds"),
+        ("[1.5, 30]", "[1.5, 0.5]", r"its over_stored is no \[estimate, seeds\]"),
+        ("[1.5, 30]", "[30]", r"its over_stored is no \[estimate, seeds\]"),
         ("[[claim]]", "[[claims]]", "it has 'claims' where only"),
         (blocks[1], blocks[0], "has two entries at ci on points"),
         (first, "<<<<<<< HEAD\n", "restore it from version control"),

@@ -32,7 +32,10 @@ def found(slopes):
     """The results of lines: on each seed the next one of these slopes."""
 
     def values(run):
-        slope = slopes[run.arm.seeds(30).index(run.seed)]
+        seeds = run.arm.seeds(30)
+        if run.seed not in seeds:
+            return None
+        slope = slopes[seeds.index(run.seed)]
         return {"measures": {"slope": slope}, "history": {}, "steps": 10}
 
     return Made(values)
@@ -162,6 +165,28 @@ def test_what_is_reproduced_is_measured_for_the_next_ledger(beside):
     assert mean == pytest.approx(np.mean(RISEN[:20]))
     assert spread == pytest.approx(np.std(RISEN[:20], ddof=1))
     assert beside()(rises, OPEN).record["past"] == []
+
+
+def test_a_second_word_goes_with_the_verdict_and_fails_nothing(beside):
+    def rises_as_documented(trials):
+        assert trials(Line()).slope.documented_as(9.0) > 0
+
+    claim = beside(KNOWN)
+    report = claim(rises_as_documented)
+    assert (report.outcome, report.record["effect_size"]) == ("passed", "smaller")
+    assert report.record["measured"].endswith("5 seeds; smaller (documented: 9)")
+    assert claim(rises).record["effect_size"] == ""
+
+
+def test_an_estimate_after_stopping_stands_beside_that_of_all_stored_seeds(beside):
+    slopes = [3.0, 3.1, 2.9, 3.05, 2.95, *[0.5, 0.6] * 12, 0.55]
+    report = beside()(rises, slopes)
+    assert report.record["measured"].startswith("line 1.0 - 0 = 3 [")
+    assert report.record["over_stored"] == [pytest.approx(np.mean(slopes)), 30]
+    [arm] = json.loads(dict(report.user_properties)["repro.record"])["arms"].values()
+    assert len(arm["seeds"]) == 20  # they are used for nothing else
+    assert beside(report=None)(rises, slopes).record["over_stored"] == []
+    assert beside(report=None, update_ledger=True)(rises, slopes).record["over_stored"]
 
 
 def test_levels_are_held_against_the_ledger_of_a_claim_that_is_open_too(beside):

@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 import pytest
 
 from repro.judge import Design, Judge
+from repro.report.headlines import Headline
 from repro.report.page import amount_of, arm_values, compared, render
 from repro.report.record import from_json, to_json
 from repro.report.results import Failure, ResultsDocument, SessionData
@@ -61,6 +62,20 @@ def with_words(results, words):
         assert piece in text, piece
         text = text.replace(piece, json.dumps(words)[1:-1])
     return from_json(ResultsDocument, json.loads(text))
+
+
+def test_the_first_sentences_stand_first_and_what_is_settled_before_what_is_open(results, store):
+    row = {name: f"its {name}" for name in ("sentence", "setting", "says", "compared", "claim")}
+    first = Headline(**row, profile="ci", data="points", verdict="refuted", effect_size="smaller")
+    text = page_of(replace(results, headlines=[first]), store)
+    assert all(
+        text.index(said) < text.index("At a glance") for said in row.values() if said != "its claim"
+    )
+    assert "refuted</span>, smaller <span" in text
+    rows = re.findall(r'<tr data-for.*?data-verdict="([\w ]+)"', text)
+    settled = [verdict in ("reproduced", "refuted") for verdict in rows]
+    assert settled == sorted(settled, reverse=True)
+    assert len(set(settled)) == 2
 
 
 def test_everything_of_a_claim_is_on_the_page_which_asks_no_network(results, store):
