@@ -11,11 +11,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 import test_golf
-import test_speedrun
 
 from repro.judge import Measured, Verdict
 from repro.recorded import decide, judge
@@ -154,21 +152,6 @@ def boards() -> Iterator[str]:
         yield f"| {' | '.join(about)} | {len(runs):,} |"
 
 
-def printed() -> Iterator[tuple[str, str, str, int, float, int]]:
-    """Yield each printed mean: board, record, the print and its runs, our reading and its runs."""
-    of: dict[str, list[float]] = {}
-    for row in test_speedrun.read(HERE / "speedrun.csv"):
-        of.setdefault(str(row["record"]), []).append(float(str(row["loss"])))
-    for row in test_golf.read(HERE / "golf.csv"):
-        of.setdefault(f"golf {row['record']}", []).append(float(str(row["val_bpb"])))
-    for number, (_, mean, count) in test_speedrun.TRACK_3.items():
-        values = of[f"#{number}"]
-        yield "track 3", f"{number}", mean, count, fmean(values), len(values)
-    for number, record in test_golf.RECORDS.items():
-        values = of[f"golf {number}"]
-        yield "golf", f"{number}", record.score, len(values), fmean(values), len(values)
-
-
 def by_the_margin(new: int, old: int, *arms: Measured) -> Verdict:
     return arms[new].falls_below(arms[old], by_at_least=0.005)
 
@@ -195,42 +178,34 @@ def one_spread() -> Iterator[str]:
         yield f"| {outcome} | {len(numbers)}: {', '.join(map(str, numbers))} |"
 
 
-def agrees(mean: str, count: int, reading: float, found: int) -> bool:
-    """Return whether a printed mean is that of so many logs, rounded to its digits.
-
-    >>> agrees("3.2767", 2, 3.276655, 2), agrees("3.2788", 20, 3.278929, 20)
-    (True, False)
-    """
-    half = 0.5 * 10.0 ** -len(mean.partition(".")[2])
-    return abs(float(mean) - reading) <= half + 1e-12 and count == found
-
-
-def readings() -> Iterator[str]:
+def readings(claims: list[Claim]) -> Iterator[str]:
     """Yield what the printed means are beside those of the logs."""
-    apart = []
-    agree: dict[str, int] = {}
-    for board, number, mean, count, reading, found in printed():
-        if agrees(mean, count, reading, found):
-            agree[board] = agree.get(board, 0) + 1
-        else:
-            apart.append(f"| {board} | {number} | {mean} | {reading:.5f} | {found} |")
-    for board, count in agree.items():
-        yield f"On {board}, {count} printed means are those of their logs."
+    boards = {"Speedrun, track 3": "track 3", "Parameter golf, leaderboard": "golf"}
+    printed = [claim for claim in claims if parts(claim)[0] == "prints"]
+    printed.sort(key=lambda claim: ([*boards].index(claim["source"]), int(parts(claim)[1])))
+    good = Counter(claim["source"] for claim in printed if claim["verdict"] == "reproduced")
+    for source, board in boards.items():
+        yield f"On {board}, {good[source]} printed means are those of their logs."
     yield ""
     yield "| board | record | printed | our reading of the log gives | runs |"
     yield "|---|--:|--:|--:|--:|"
-    yield from apart
+    for claim in printed:
+        found = re.search(r"= (\S+), printed (\S+), (\d+) runs", claim["measured"])
+        if claim["verdict"] != "reproduced" and found:
+            mean, text, runs = found.groups()
+            yield f"| {boards[claim['source']]} | {parts(claim)[1]} | {text} | {mean} | {runs} |"
 
 
 def main(report: Path, page: Path) -> None:
     claims: list[Claim] = json.loads((report / "results.json").read_text())["claims"]
+    compared = [claim for claim in claims if parts(claim)[0] != "prints"]
     made = {
-        name: "\n".join(rows([claim for claim in claims if claim["source"] in sources]))
+        name: "\n".join(rows([each for each in compared if each["source"] in sources]))
         for name, sources in TABLES.items()
     }
     made["spread"] = "\n".join(["| 0.005 nats, one spread | records |", "|---|---|", *one_spread()])
     made["boards"] = "\n".join(boards())
-    made["readings"] = "\n".join(readings())
+    made["readings"] = "\n".join(readings(claims))
     text = page.read_text()
     for name, block in made.items():
         begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from repro import Metric, Needs, claim
+from repro import Metric, claim
 from repro.recorded import recorded
 
 
@@ -142,16 +142,13 @@ RUNS = recorded(
     arm="record",
     seed="seed",
     metrics={"val_bpb": Metric("identity"), "val_loss": Metric("identity")},
+    get="git clone https://github.com/openai/parameter-golf, then"
+    " python golf.py parameter-golf > golf.csv",
 )
 
 
 def record(name):
     """Return the arm of a record."""
-    if not (Path(__file__).parent / "golf.csv").exists():
-        raise Needs(
-            "needs golf.csv: git clone https://github.com/openai/parameter-golf, then"
-            " python golf.py parameter-golf > golf.csv"
-        )
     return RUNS(record=name)
 
 
@@ -181,3 +178,9 @@ def test_lower(trials, old, new):
 def test_by_the_margin(trials, old, new):
     later, earlier = trials(record(new), record(old))
     assert later.val_loss.falls_below(earlier.val_loss, by_at_least=0.005)
+
+
+@pytest.mark.parametrize("number", RECORDS)
+@claim("The printed score is the mean of the logs", source="Parameter golf, leaderboard")
+def test_prints(trials, number):
+    assert trials(record(number)).val_bpb.prints(RECORDS[number].score)

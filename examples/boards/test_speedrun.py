@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from repro import Metric, Needs, claim
+from repro import Metric, claim
 from repro.recorded import recorded
 
 Place = tuple[str, str, int]
@@ -211,16 +211,13 @@ RUNS = recorded(
     arm="record",
     seed=None,
     metrics={"loss": Metric("identity"), "train_s": Metric("log")},
+    get="git clone https://github.com/KellerJordan/modded-nanogpt, then"
+    " python speedrun.py modded-nanogpt > speedrun.csv",
 )
 
 
 def record(name):
     """Return the arm of a record."""
-    if not (Path(__file__).parent / "speedrun.csv").exists():
-        raise Needs(
-            "needs speedrun.csv: git clone https://github.com/KellerJordan/modded-nanogpt, then"
-            " python speedrun.py modded-nanogpt > speedrun.csv"
-        )
     return RUNS(record=name)
 
 
@@ -258,6 +255,12 @@ def test_same_loss(trials, number):
 )
 def test_attains_on_track_3(trials, number):
     assert trials(record(f"#{number}")).loss < 3.28
+
+
+@pytest.mark.parametrize("number", TRACK_3)
+@claim("The printed mean is that of the logs", source="Speedrun, track 3")
+def test_prints(trials, number):
+    assert trials(record(f"#{number}")).loss.prints(TRACK_3[number][1])
 
 
 @pytest.mark.parametrize(("before", "number"), [*pairwise(RECORDS_OF_TRACK_3)])

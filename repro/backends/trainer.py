@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import textwrap
 import time
@@ -14,11 +15,12 @@ from contextlib import (
     redirect_stderr,
     redirect_stdout,
 )
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from repro.arm import Run
+from repro.arm import Arm, Run
 from repro.code import record
 from repro.code.trace import TRACER
 from repro.core.device import free_memory, has_torch, one_thread, ran_out_of_memory
@@ -113,6 +115,25 @@ def train_batch(
         yield from train_batch(left, engine=engine, device=device, files=files, shows=shows)
 
 
+def made_again(arm: Arm) -> Arm:
+    """Return an arm that is made in this process.
+
+    So the record has what makes it, and no attribute was computed by the session that sent it.
+    """
+    try:
+        made = _made_again(arm)
+    except Exception:  # it cannot be made of its settings alone
+        return arm
+    has_more = signature(type(arm)).parameters.keys() - {each.name for each in fields(arm)}
+    return made if made == arm and not has_more else arm
+
+
+def _made_again(settings: Any) -> Any:
+    values = {each.name: getattr(settings, each.name) for each in fields(settings) if each.init}
+    parts = {name: _made_again(x) for name, x in values.items() if is_dataclass(x)}
+    return dataclasses.replace(settings, **parts)
+
+
 @dataclass
 class _Attempt:
     """Runs that train together, until they are done or cannot go on in this way.
@@ -133,6 +154,7 @@ class _Attempt:
     not_stacked: str = field(default="", init=False)
 
     def __post_init__(self) -> None:
+        self.runs = [Run(made_again(run.arm), run.seed) for run in self.runs]
         self.left = list(self.runs)
         self._began = time.monotonic()
 

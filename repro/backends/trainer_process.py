@@ -30,6 +30,7 @@ from repro.backends.files import StoreFiles
 from repro.backends.packed import unpacked
 from repro.backends.places import numbered_accelerators
 from repro.backends.trainer import MOST, Printed, details_of, train_here
+from repro.code import record
 from repro.core.device import free_memory
 from repro.core.progress import Progress
 from repro.files import remove
@@ -194,6 +195,7 @@ def serve(root: str, handle: str, session: str, device: str) -> None:
     with suppress(Stopped, KeyboardInterrupt):
         while (task := tasks.get()) is not None:
             content, sys.path[:] = task
+            record.places[:] = sys.path
             _train(content, store, device, connection.send, stopping)
             connection.send(None)
 

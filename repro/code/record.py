@@ -18,13 +18,16 @@ import ast
 import atexit
 import hashlib
 import importlib._bootstrap_external
+import itertools
 import json
 import os
+import re
+import runpy
 import shlex
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -45,6 +48,7 @@ UNMARKED = frozenset({"numba", "taichi"})
 
 LIBRARIES = (
     *(os.path.join(prefix, "lib", "python") for prefix in (sys.prefix, sys.base_prefix)),
+    *(os.path.join(prefix, "bin", "") for prefix in (sys.prefix, sys.base_prefix)),
     os.path.dirname(os.__file__) + os.sep,
     *("/proc/", "/sys/", "/dev/", "/etc/", "/lib/", "/usr/lib/", "/usr/share/", "/usr/include/"),
     *("/usr/local/lib/", "/usr/local/share/", "/bin/", "/usr/bin/", "/usr/local/bin/"),
@@ -53,8 +57,14 @@ LIBRARIES = (
 
 _loading: Any = importlib._bootstrap_external
 _RAN = "__repro_ran__"
-_WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
-_LOOKING = (os.__file__, sys.modules["_collections_abc"].__file__)
+_WRITES = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+_RUNPY = runpy.run_path.__code__.co_filename
+_BELOW = os.path.dirname(os.__file__)
+_IMPORTING = ("<frozen importlib", os.path.join(_BELOW, "importlib", ""))
+_LOOKING = tuple(
+    os.path.join(_BELOW, name)
+    for name in ("os.py", "_collections_abc.py", "collections/__init__.py", "string.py")
+)
 _FOLDERS = frozenset({"__pycache__", "node_modules"})
 
 _OF_MACHINE = frozenset(
@@ -75,17 +85,20 @@ class Facts:
     """What one process has used."""
 
     def __init__(self) -> None:
-        self.modules: dict[str, str] = {}
-        """The files of imported modules of projects, by the name of the module."""
+        self.modules: dict[tuple[str, str], None] = {}
+        """The names of imported modules of projects with their files; `__main__` for a script."""
         self.texts: dict[str, bytes] = {}
         """The texts that were compiled, by file."""
         self.functions: dict[str, list[str]] = {}
         """The functions of each file with marks, in the order of `marks`."""
         self.marks: dict[str, list[bool]] = {}
-        self.files: dict[str, None] = {}
-        """Files that were opened for reading; listed folders end with a slash."""
+        self.files: dict[str, str] = {}
+        """Files that were opened for reading with their state then; listed folders end with a
+        slash. The state of a file that was opened for both begins with a plus."""
         self.missing: dict[str, None] = {}
         """The names of modules that were not found."""
+        self.unheard: dict[str, None] = {}
+        """Pythons that were started without the variables by which they would take part."""
         self.variables: dict[str, str | None] = {}
         self.written: dict[str, None] = {}
         """Files that the process itself has written, and folders that it has made."""
@@ -103,6 +116,9 @@ class Facts:
 
 
 FACTS = Facts()
+
+places: list[str] = []
+"""Where this process and its session find modules; training may add to it."""
 
 environment: dict[str, str] = {}
 """The variables when the record began; later ones were set by what is recorded."""
@@ -139,6 +155,7 @@ def start(*, project: str = "", store: str = "", folder: str = "") -> None:
     if is_on():
         return
     environment.update(os.environ)
+    places[:] = sys.path
     if project:
         _options.update(folder=folder, project=os.path.realpath(project))
         _options["store"] = os.path.realpath(store)
@@ -152,7 +169,7 @@ def start(*, project: str = "", store: str = "", folder: str = "") -> None:
         atexit.register(_end)
     _loading.SourceLoader.get_code = _get_code
     sys.meta_path.append(_Missing())
-    os.environ.__class__ = _Variables
+    os.environ.__class__ = os.environb.__class__ = _Variables
     os.register_at_fork(after_in_parent=_has_forked, after_in_child=_is_fork)
     sys.addaudithook(_hear)
 
@@ -160,10 +177,13 @@ def start(*, project: str = "", store: str = "", folder: str = "") -> None:
 def state() -> object:
     """Return what is different whenever something new was recorded."""
     note_reads()
-    tables = (FACTS.modules, FACTS.files, FACTS.missing, FACTS.variables, FACTS.written)
+    facts = FACTS
+    tables = (facts.modules, facts.files, facts.missing, facts.unheard, facts.variables)
     ran = sum(sum(marks) for marks in FACTS.marks.values())
     theirs = [(file.name, file.stat().st_size) for file in os.scandir(_options["folder"])]
-    return (*[len(table) for table in tables], ran, FACTS.is_marked, sorted(theirs))
+    counts = [len(table) for table in (*tables, facts.written)]
+    states = [state_of(name) for name in facts.files]
+    return (*counts, ran, facts.is_marked, sorted(theirs), states)
 
 
 def told() -> Iterator[dict[str, Any]]:
@@ -172,7 +192,7 @@ def told() -> Iterator[dict[str, Any]]:
     Its `ran` has the marks by file; None where the process has left none.
     """
     for path in sorted(folder().glob("*.jsonl")):
-        found: dict[str, Any] = {"modules": [], "ran": None}
+        found: dict[str, Any] = {"modules": [], "files": [], "ran": None}
         for line in path.read_text(encoding="utf-8").splitlines():
             with suppress(ValueError):  # it was killed within a line
                 kind, *parts = json.loads(line)
@@ -309,12 +329,36 @@ def _get_code(loader: Any, name: str) -> CodeType:
         return code
     with unheard():
         text: bytes = loader.get_data(file)
-    _note("modules", name, file, _kept(text))
-    FACTS.texts[file] = text
-    tree = ast.parse(text, loader.get_filename(name))
-    if UNMARKED.isdisjoint(_imported(tree)):
+    before = _note_module(name, file, text)
+    if sys._getframe(1).f_code.co_filename == _RUNPY:
+        _note_module("__main__", file, text)
+    shown = loader.get_filename(name)
+    if type(loader).source_to_code is not _loading.SourceLoader.source_to_code:
+        code = loader.source_to_code(text, shown)
+        return code  # noqa: RET504  # of a loader that changes what it compiles
+    tree = ast.parse(text, shown)
+    is_again = before == text and file in FACTS.marks
+    if UNMARKED.isdisjoint(_imported(tree)) and (before is None or is_again):
         _mark(tree, file)
-    return compile(tree, loader.get_filename(name), "exec", dont_inherit=True)
+    else:
+        FACTS.marks.pop(file, None)  # those of another text would not fit
+    return compile(tree, shown, "exec", dont_inherit=True)
+
+
+def _note_module(name: str, file: str, text: bytes) -> bytes | None:
+    """Note a module or a script; return its text when it was last noted."""
+    before = FACTS.texts.get(file)
+    FACTS.texts[file] = text
+    if (name, file) not in FACTS.modules or text != before:
+        FACTS.modules[name, file] = None
+        _write("modules", name, file, _kept(text))
+    return before
+
+
+def _ran_file(path: Any) -> None:
+    file = os.path.realpath(os.fsdecode(path))
+    if counts(file):
+        _note_module("__main__", file, Path(file).read_bytes())
 
 
 _usual: Any = _loading.SourceLoader.get_code
@@ -327,10 +371,10 @@ def _mark(tree: ast.Module, file: str) -> None:
         where = function.body[min(at, len(function.body) - 1)]
         function.body.insert(at, _statement(f"{_RAN}[{len(names)}] = True", where))
         names.append(name)
+    FACTS.functions[file] = names
+    FACTS.marks.setdefault(file, [False] * len(names))  # it may be loaded twice
     if not names:
-        FACTS.functions[file], FACTS.marks[file] = [], []
         return
-    FACTS.functions[file], FACTS.marks[file] = names, [False] * len(names)
     at = int(ast.get_docstring(tree, clean=False) is not None)
     while getattr(tree.body[at], "module", None) == "__future__":
         at += 1
@@ -379,39 +423,83 @@ def _hear(event: str, arguments: tuple[Any, ...]) -> None:
 
 def _opened(path: Any, mode: Any = None, flags: Any = 0) -> None:
     if not isinstance(path, str | bytes | os.PathLike):
-        return
-    name = os.path.realpath(os.fsdecode(path))
+        return  # what a number stands for was opened before
     if mode is None and isinstance(flags, int):
         is_written = bool(flags & _WRITES)
     else:
-        is_written = not set("wax+").isdisjoint(mode or "r")
+        is_written = not set("wax").isdisjoint(mode or "r")
     if is_written:
-        _note("written", name)
-        _note("changed", os.path.dirname(name))
-    elif name not in FACTS.files and counts(name) and not _is_bytecode(name):
-        _note("files", name)
+        _made(path)
+    else:
+        for_both = "+" in mode if isinstance(mode, str) else bool(flags & os.O_RDWR)
+        _read_from(path, is_open_to_write=for_both)
+
+
+def _read_from(path: Any, end: str = "", *, is_open_to_write: bool = False) -> None:
+    """Note a file, or with `end` a folder; also the link that leads there."""
+    if not isinstance(path, str | bytes | os.PathLike):
+        return
+    real, name = os.path.realpath(os.fsdecode(path)), os.path.abspath(os.fsdecode(path))
+    is_link = real != name and (name.startswith(project() + os.sep) or not _is_below(real))
+    for each in (real, name) if is_link else (real,):
+        is_new = each + end not in FACTS.files and counts(os.path.join(each, "a") if end else each)
+        if is_new and not _is_bytecode(each):
+            _note("files", each + end, "+" * is_open_to_write + state_of(each + end))
+
+
+def _is_below(path: str) -> bool:
+    return path.startswith(project() + os.sep)
+
+
+def state_of(path: str) -> str:
+    """Return a text that differs after a file was written; empty for a folder or without one."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return ""
+    return "" if path.endswith(os.sep) else f"{found.st_mtime_ns} {found.st_size} {found.st_ino}"
 
 
 def _listed(path: Any = None) -> None:
     caller = sys._getframe(2).f_code.co_filename  # behind `_hear`
-    if "importlib" in caller or isinstance(path, int):
+    if caller.startswith(_IMPORTING):
         return
-    name = os.path.realpath(os.fsdecode(path or "."))
-    if counts(os.path.join(name, "a")):
-        _note("files", name + os.sep)
+    _read_from(f"/proc/self/fd/{path}" if isinstance(path, int) else path or ".", os.sep)
 
 
-def _started(program: Any, words: Any = None, where: Any = None, *_: Any) -> None:
-    if isinstance(words, str):
-        words = shlex.split(words)
-    for word in words if isinstance(words, list | tuple) else []:
-        if isinstance(word, str | bytes | os.PathLike) and len(os.fspath(word)) < 4096:
-            name = os.path.realpath(os.path.join(os.fsdecode(where or "."), os.fsdecode(word)))
-            if os.path.isfile(name):
-                _opened(name)
+def _started(words: Any, where: Any = None, variables: Any = None) -> None:
+    """Note the files that a command names, and whether it is a Python without a record."""
+    if isinstance(words, str | bytes):
+        words = [words]
+    given = [os.fsdecode(each) for each in words if isinstance(each, str | bytes | os.PathLike)]
+    for word in [part for each in given for part in (each, *_split(each), *each.split("=")[1:])]:
+        name = os.path.join(os.fsdecode(where or "."), word)
+        if len(word) < 4096 and os.path.isfile(name):
+            _read_from(name)
+    if given and _is_unheard(given, os.environ if variables is None else variables):
+        _note("unheard", given[0])
+
+
+def _split(words: str) -> list[str]:
+    try:
+        return shlex.split(words)
+    except ValueError:
+        return []
+
+
+def _is_unheard(words: list[str], variables: Mapping[Any, Any]) -> bool:
+    """Return whether a command is a Python that takes no part in the record."""
+    if not re.match(r"python[\d.]*$", os.path.basename(words[0])):
+        return False
+    flags = itertools.takewhile(lambda word: word.startswith("-"), words[1:])
+    known = {os.fsdecode(name): os.fsdecode(value) for name, value in variables.items()}
+    is_startup = known.get("PYTHONPATH", "").startswith(STARTUP) and VARIABLE in known
+    return not is_startup or any(re.match("-[a-zA-Z]*[ESI]", flag) for flag in flags)
 
 
 def _made(path: Any) -> None:
+    if not isinstance(path, str | bytes | os.PathLike):
+        return
     name = os.path.realpath(os.fsdecode(path))
     _note("written", name)
     _note("changed", os.path.dirname(name))
@@ -423,13 +511,17 @@ def _is_bytecode(name: str) -> bool:
 
 _EVENTS: dict[str, Callable[..., None]] = {
     "open": _opened,
-    "cpython.run_file": _opened,
+    "cpython.run_file": _ran_file,
     "import": lambda name, path, *_: _opened(path),  # of a compiled module; else None
     "os.listdir": _listed,
     "os.scandir": _listed,
     "os.mkdir": lambda path, *_: _made(path),
     "os.rename": lambda source, path, *_: _made(path),
-    "subprocess.Popen": _started,
+    "os.exec": lambda path, words, variables: _started(words, None, variables),
+    "os.posix_spawn": lambda path, words, variables: _started(words, None, variables),
+    "os.system": lambda command: _started(command),
+    "sqlite3.connect": lambda path: _read_from(path, is_open_to_write=True),
+    "subprocess.Popen": lambda path, words, where, variables: _started(words, where, variables),
 }
 
 
@@ -478,8 +570,9 @@ def note_reads() -> None:
     _copy.clear()
 
 
-def _read(name: str, value: str | None) -> None:
-    is_of_machine = name in _OF_MACHINE or str(name).startswith(_OF_MACHINE_TOO)
+def _read(name: str | bytes, value: str | bytes | None) -> None:
+    name, value = os.fsdecode(name), value and os.fsdecode(value)
+    is_of_machine = name in _OF_MACHINE or name.startswith(_OF_MACHINE_TOO)
     if is_of_machine or name in FACTS.variables or environment.get(name) != value:
         return
     if is_project(os.path.realpath(_caller(sys._getframe(2), lambda file: file in _LOOKING))):
@@ -501,13 +594,17 @@ def _caller(frame: FrameType | None, is_between: Callable[[str], bool]) -> str:
 
 def _note(kind: str, name: str, *about: Any) -> None:
     table: dict[str, Any] = getattr(FACTS, kind)
-    if name in table and kind != "modules":
+    if name in table:
         return
     table[name] = about[0] if about else None
+    if kind == "variables":  # no value is written
+        about = (salted(name, about[0]),)
+    _write(kind, name, *about)
+
+
+def _write(*parts: Any) -> None:
     if _told is not None:
-        if kind == "variables":  # no value is written
-            about = (salted(name, about[0]),)
-        _told.write(json.dumps([kind, name, *about]) + "\n")
+        _told.write(json.dumps(parts) + "\n")
         _told.flush()
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import copy
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -34,12 +35,17 @@ _HARMLESS_DECORATORS = {
 _LOOKUPS = {"globals", "locals", "vars", "eval", "exec", "__dict__"}
 """Names by which code can find any name of its module."""
 
-_LOOKUPS_OF_MODULES = {"modules", "import_module", "__import__", "resolve_name", "find_spec"}
+_LOOKUPS_OF_MODULES = {
+    *("modules", "import_module", "__import__", "resolve_name", "find_spec", "module_from_spec"),
+    *("run_module", "run_path", "getmodule", "locate", "EntryPoint", "entry_points", "f_globals"),
+    *("__globals__", "hydra", "instantiate"),
+}
 """Names by which code can find any module."""
 
 _METHODS = {"but", "at"}
 """Methods of arms that return an arm."""
 
+_ARITHMETIC = {ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.BitOr}
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _NAMED = (*_FUNCTIONS, ast.ClassDef)
 _SCOPES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -83,11 +89,15 @@ class Unit:
         return frozenset(found)
 
     @cached_property
+    def words(self) -> frozenset[str]:
+        """The words of all that the unit mentions, since a text may be code."""
+        return frozenset(word for each in self.mentions for word in re.findall(r"\w+", each))
+
+    @cached_property
     def handed_on(self) -> frozenset[str]:
-        """The names that the unit uses whole, and not only for one of their attributes."""
+        """The dotted names that the unit uses whole, and not only for one of their attributes."""
         inner = {id(node.value) for node in self._nodes if isinstance(node, ast.Attribute)}
-        names = [node for node in self._nodes if isinstance(node, ast.Name)]
-        return frozenset(node.id for node in names if id(node) not in inner)
+        return frozenset(dotted(node) for node in self._nodes if id(node) not in inner) - {""}
 
     @property
     def looks_up_names(self) -> bool:
@@ -113,26 +123,25 @@ class Unit:
         return frozenset(found)
 
     @property
-    def is_field(self) -> bool:
-        """True for an annotated field, as data classes have them; not for a `ClassVar`."""
-        node = self.nodes[0] if len(self.nodes) == 1 else None
-        return isinstance(node, ast.AnnAssign) and "ClassVar" not in ast.dump(node.annotation)
-
-    @property
     def renames(self) -> bool:
         """True for an import under another name, which has a unit as an import, too."""
         return bool(self.nodes) and all(isinstance(each, ast.Import) for each in self.nodes)
 
     @property
     def is_test(self) -> bool:
-        """True for a test function, which only pytest calls."""
-        return self.name.startswith("test") and isinstance(self.nodes[0], _FUNCTIONS)
+        """True for a function that looks like a test, which only pytest calls."""
+        node = self.nodes[0] if self.nodes else None
+        is_named = self.name.startswith("test") and "." not in self.name
+        return is_named and isinstance(node, _FUNCTIONS) and _is_harmless(node)
 
     def is_plain(self, arms: Iterable[str]) -> bool:
         """Return whether the unit is an assignment that calls at most classes of these names."""
         if self.is_body or "." in self.name:
             return False
         if not all(isinstance(each, ast.Assign | ast.AnnAssign) for each in self.nodes):
+            return False
+        operators = {type(node.op) for node in self._nodes if isinstance(node, ast.BinOp)}
+        if not operators <= _ARITHMETIC:  # such as first >> second, which may register both
             return False
         allowed = {*arms, "Metric", "Recipe"}
         for node in self._nodes:
@@ -159,6 +168,18 @@ class Source:
     order: list[str] = field(default_factory=list)
     """The names of what is computed when the module is imported, in order."""
 
+    def is_field(self, unit: Unit) -> bool:
+        """Return whether a unit is an annotated field of a data class, which is a setting."""
+        node = unit.nodes[0] if len(unit.nodes) == 1 else None
+        if not isinstance(node, ast.AnnAssign):
+            return False
+        names = {each.id for each in ast.walk(node.annotation) if isinstance(each, ast.Name)}
+        known = [self.units[IMPORT + name].paths for name in names if IMPORT + name in self.units]
+        text = " ".join(
+            [ast.unparse(node.annotation), *(path for paths in known for path in paths)]
+        )
+        return not any(kind in text for kind in ("ClassVar", "InitVar"))
+
     def digests(self, ran: Iterable[str] | None = None) -> dict[str, str]:
         """Return the digests of all units; of bodies only those of the functions that `ran`."""
         kept = None if ran is None else {f"{name}()" for name in ran}
@@ -169,13 +190,18 @@ class Source:
         }
 
 
-def parse(text: str | bytes, package: str = "") -> Source:
+def parse(text: str | bytes, package: str = "", *, is_script: bool = False) -> Source:
     """Return the units of a module from its text and the name of its package.
+
+    The block `if __name__ == "__main__"` is only a part of a script.
 
     >>> sorted(parse("RATE = 0.1\\ndef train(x):\\n    return x * RATE").units)
     ['RATE', 'train', 'train()']
     """
     tree = _without_prose(ast.parse(text))
+    for each in tree.body if is_script else ():
+        if isinstance(each, ast.If) and _is_main(each.test):
+            each.test = ast.Constant(True)
     statements = list(_run(tree.body))
     source = Source()
     for unit in _bound_by(statements):
@@ -249,8 +275,11 @@ def _run(statements: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def _is_false_on_import(test: ast.expr) -> bool:
-    tested = test.left if isinstance(test, ast.Compare) else test
-    return dotted(tested) in ("__name__", "TYPE_CHECKING", "typing.TYPE_CHECKING")
+    return _is_main(test) or dotted(test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
+
+
+def _is_main(test: ast.expr) -> bool:
+    return ast.unparse(test) in ("__name__ == '__main__'", "'__main__' == __name__")
 
 
 def _bound_by(statements: Iterable[ast.stmt], owner: str = "") -> Iterator[Unit]:
@@ -301,12 +330,15 @@ def _computed(statements: Sequence[ast.stmt]) -> Iterator[str]:
 def _acts(statement: ast.stmt) -> bool:
     """Return whether a statement does more on import than bind names."""
     if isinstance(statement, _NAMED):
-        if statement.name.startswith("test"):  # only pytest registers these
-            return False
-        heads = {_head(each) for each in statement.decorator_list}
-        return bool(getattr(statement, "keywords", ())) or not heads <= _HARMLESS_DECORATORS
+        return bool(getattr(statement, "keywords", ())) or not _is_harmless(statement)
     is_assignment = isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Import)
     return not (is_assignment and any(_bound(statement)))
+
+
+def _is_harmless(made: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
+    """Return whether no decorator of a function or class may register it, but as a claim."""
+    heads = {_head(each) for each in made.decorator_list}
+    return "claim" in heads or heads <= _HARMLESS_DECORATORS
 
 
 def _head(decorator: ast.expr) -> str:
@@ -342,26 +374,33 @@ def _without_prose(tree: ast.Module) -> ast.Module:
 
     The annotations of a function are kept beside it if a decorator might read them.
     """
+    classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    of_classes = {id(each) for node in classes for each in node.body}  # fields of data classes
     for node in ast.walk(tree):
         vars(node).pop("msg", None)
         if isinstance(node, _FUNCTIONS):
             _keep_annotations(node)
             vars(node).pop("returns", None)
             for inner in ast.walk(node):
-                vars(inner).pop("annotation", None)
+                if id(inner) not in of_classes:
+                    vars(inner).pop("annotation", None)
         if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
             node.exc.args = [each for each in node.exc.args if not _is_text(each)]
         if isinstance(body := getattr(node, "body", None), list):
-            texts = [each for each in body if isinstance(each, ast.Expr) and _is_text(each.value)]
-            body[:] = [each for each in body if each not in texts]
+            body[:] = [each for each in body if not _is_doc(each)]
     return tree
 
 
 def _keep_annotations(function: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-    if not {_head(each) for each in function.decorator_list} <= _HARMLESS_DECORATORS:
+    if not _is_harmless(function):
         given = [function.returns, *(each.annotation for each in _arguments(function))]
         kept = ["none" if each is None else each for each in given]
         function.kept_annotations = kept  # type: ignore[union-attr]
+
+
+def _is_doc(node: ast.AST) -> bool:
+    value = node.value if isinstance(node, ast.Expr) else None
+    return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
 def _is_text(node: ast.AST) -> bool:

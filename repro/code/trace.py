@@ -36,7 +36,7 @@ _SCALE = ("repro.arm", "Metric.scale")
 """The scale of a metric, which only judging reads; earlier traces have it."""
 
 _TWO = "two texts"
-"""The digest of a unit that was read twice, with an edit between."""
+"""The digest of a unit that was read twice with an edit between, or a file edited since."""
 
 _ORDER = "<order>"
 """The name of the order in which a module computes its names."""
@@ -60,9 +60,11 @@ class Today:
     ['toy.model.Net.forward']
     """
 
-    def __init__(self, project: str | os.PathLike[str]) -> None:
-        self.project = os.path.realpath(project)
-        self._sources: dict[str, Source | None] = {}
+    def __init__(
+        self, project: str | os.PathLike[str], *, places: Sequence[str] | None = None
+    ) -> None:
+        self.project, self._places = os.path.realpath(project), places
+        self._sources: dict[tuple[str, bool], Source | None] = {}
         self._files: dict[str, str | None] = {}
         self._changes: dict[str, list[str]] = {}
         self._patched: dict[str, str] = {}
@@ -76,6 +78,20 @@ class Today:
             found = (change for part in parts_of(trace) for change in self._found_changed(part))
             self._changes[digest] = list(dict.fromkeys(found))
         return self._changes[digest]
+
+    def mentioned(self, trace: Trace, names: set[str]) -> list[str]:
+        """Return which of the names the code of a trace that holds mentions."""
+        found: set[str] = set()
+        for part in parts_of(trace):
+            for key, of_module in part.get("modules", {}).items():
+                source = self._source_of(key)
+                units = source.units if source is not None else {}
+                for name in of_module.keys() & units.keys():
+                    found |= names & units[name].mentions
+        return sorted(found)
+
+    def _source_of(self, key: str) -> Source | None:
+        return self.source(self.placed(key) if _is_path(key) else self.file_of(key), key)
 
     def other_version(self, trace: Trace, *, digest: str) -> str:
         """Return what differs from the code of results before, in words; empty if nothing does."""
@@ -96,7 +112,7 @@ class Today:
 
     def file_of(self, name: str) -> str:
         """Return the file that an import of a module would find; empty where it finds none."""
-        found: Sequence[str] | None = None
+        found = self._places
         parts = name.split(".")
         for count in range(1, len(parts) + 1):
             spec = _spec(".".join(parts[:count]), found)
@@ -108,14 +124,16 @@ class Today:
         origin = spec.origin or ""
         return os.path.realpath(origin) if os.path.isabs(origin) else "".join(list(found or [])[:1])
 
-    def source(self, file: str) -> Source | None:
+    def source(self, file: str, key: str) -> Source | None:
         """Return the units of a module's file; None where it cannot be read."""
-        if file not in self._sources:
+        place = file, _is_path(key)
+        if place not in self._sources:
             try:
-                self._sources[file] = parse(Path(file).read_bytes(), package_of(file))
+                text = Path(file).read_bytes()
+                self._sources[place] = parse(text, package_of(file), is_script=_is_path(key))
             except (OSError, SyntaxError, ValueError):
-                self._sources[file] = None
-        return self._sources[file]
+                self._sources[place] = None
+        return self._sources[place]
 
     def placed(self, name: str) -> str:
         """Return the path of a file on this machine, by its name in a trace."""
@@ -153,10 +171,7 @@ class Today:
             if self._whole(name) != then:
                 yield name
         modules: dict[str, dict[str, str]] = trace.get("modules", {})
-        sources = {
-            key: self.source(self.placed(key) if _is_path(key) else self.file_of(key))
-            for key in modules
-        }
+        sources = {key: self._source_of(key) for key in modules}
         known = {key: source for key, source in sources.items() if source is not None}
         ran = {key: [x[:-2] for x in modules[key] if x.endswith("()")] for key in known}
         now = counted(known, ran, trace.get("arms", ()))
@@ -183,7 +198,7 @@ class Today:
         parts = name.split(".")
         for count in range(len(parts) - 1, 0, -1):
             file = self.file_of(".".join(parts[:count]))
-            source = self.source(file) if file else None
+            source = self.source(file, "") if file else None
             if source is not None:
                 unit = source.units.get(".".join(parts[count:]))
                 return unit.whole if unit is not None else None
@@ -193,7 +208,7 @@ class Today:
         sources: dict[str, Source] = {}
         for key in trace.get("modules", ()):
             file = os.path.realpath(getattr(sys.modules.get(key), "__file__", None) or "")
-            source = self.source(file) if file and file == self.file_of(key) else None
+            source = self.source(file, key) if file and file == self.file_of(key) else None
             if source is not None:
                 sources[key] = source
         rebound = {x for each in sources.values() for u in each.units.values() for x in u.rebinds}
@@ -254,17 +269,11 @@ def _fixtures() -> str:
 
 
 def _digest(path: str) -> str | None:
-    """Return the digest of a file, of Python source without its prose, or of a folder's names."""
+    """Return the digest of a file, or of a folder's names; None where there is none."""
     try:
         if path.endswith(os.sep):
             names = [x for x in sorted(os.listdir(path)) if not x.startswith((".", "__pycache__"))]
             return hashlib.sha256("\n".join(names).encode()).hexdigest()
-        if path.endswith(".py"):
-            try:
-                units = parse(Path(path).read_bytes(), package_of(path)).digests()
-                return hashlib.sha256(json.dumps(units).encode()).hexdigest()
-            except (SyntaxError, ValueError):
-                pass
         with open(path, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
@@ -295,10 +304,11 @@ def counted(
             unit = source.units[name]
             owner, _, last = name.removesuffix("()").rpartition(".")
             is_of_arm = f"{key}.{owner}" in arms
-            is_judged = (is_of_arm and (unit.is_field or last in _JUDGED)) or (key, name) == _SCALE
-            if is_judged or unit.is_test:
+            is_test = unit.is_test and f"{name}()" not in kept
+            if (is_of_arm and source.is_field(unit)) or is_test or (key, name) == _SCALE:
                 continue
-            if unit.is_plain(classes) or name.startswith(IMPORT):
+            is_judged = is_of_arm and last in _JUDGED
+            if is_judged or unit.is_plain(classes) or name.startswith(IMPORT):
                 candidates.append((key, unit))
             else:
                 found[key][name] = unit
@@ -317,26 +327,41 @@ def _take_mentioned(
 ) -> None:
     """Add the candidates that counted units mention, or may find by looking names up."""
     mentions: set[str] = set()
+    words: set[str] = set()
+    judged: set[str] = set()
     looked_up: set[str] = set()
+    imported: dict[str, set[str]] = {}
+    for source in sources.values():
+        for name, unit in source.units.items():
+            imported.setdefault(name.removeprefix(IMPORT), set()).update(unit.paths)
     new = [(key, unit) for key, units in found.items() for unit in units.values()]
     left = list(candidates)
     while new:
         for key, unit in new:
             found[key][unit.name] = unit
             mentions |= unit.mentions
+            words |= unit.words
+            if not key.startswith("repro."):
+                judged |= {f".{name}" for name in unit.mentions & _JUDGED}
             if unit.looks_up_names:
                 looked_up.add(key)
             if unit.looks_up_modules and not key.startswith("repro."):
                 looked_up.update(sources)
             for name in unit.handed_on:
-                imported = sources[key].units.get(IMPORT + name)
-                looked_up.update(imported.paths if imported is not None else ())
-        new, waiting = [], []
+                first, dot, rest = name.partition(".")
+                looked_up.add(name)
+                looked_up.update(path + dot + rest for path in imported.get(first, ()))
+        new = []
+        waiting: list[tuple[str, Unit]] = []
         for key, unit in left:
             is_import = unit.name.startswith(IMPORT)
             bound = unit.name.removeprefix(IMPORT)
+            if "." in bound:  # a member of an arm that only judging reads, unless training does
+                (new if bound[bound.rindex(".") :] in judged else waiting).append((key, unit))
+                continue
             is_of_project = is_import and (bound == "*" or not _is_library(unit.paths))
-            if bound in mentions or key in looked_up or is_of_project:
+            is_named = bound in mentions or (bound in words and not is_import)
+            if is_named or key in looked_up or is_of_project:
                 new.append((key, unit))
             else:
                 waiting.append((key, unit))
@@ -405,14 +430,14 @@ class Tracer:
     def __init__(self) -> None:
         self._before: list[Trace] = []
         self._last: tuple[object, Trace] | None = None
-        self._parsed: dict[bytes, Source] = {}
+        self._parsed: dict[tuple[bytes, bool], Source] = {}
         self.libraries: dict[str, str] = {}
         """The versions of the libraries that code of the project imports, but repro's own."""
 
     @cached_property
     def today(self) -> Today:
         """The code that this process finds."""
-        return Today(record.project())
+        return Today(record.project(), places=record.places)
 
     def goes_on_from(self, trace: Trace) -> None:
         """Add what made the checkpoint that a run goes on from."""
@@ -432,11 +457,14 @@ class Tracer:
             return self._last[1]
 
     def _trace(self, arms: Sequence[str], whole: bool) -> Trace:
-        today, facts = Today(record.project()), record.FACTS
+        today, facts = Today(record.project(), places=record.places), record.FACTS
         texts, ran = _Texts(today, self._parsed), dict[str, list[str] | None]()
-        for name, file in [*facts.modules.items(), *_unrecorded(facts.modules)]:
-            ran[texts.add(name, file, facts.texts.get(file))] = facts.ran(file)
-        files, missing = dict(facts.files), dict(facts.missing)
+        nowhere = set()
+        for name, file in [*facts.modules, *_unrecorded(facts.modules)]:
+            key = texts.add(name, file, facts.texts.get(file))
+            ran[key] = facts.ran(file)
+            nowhere |= {name} - {key, "__main__"}  # as yet, where this session looks
+        files, missing, unheard = dict(facts.files), dict(facts.missing), set(facts.unheard)
         written, changed = set(facts.written), set(facts.changed)
         variables = dict(facts.variables)
         for other in record.told():
@@ -445,7 +473,8 @@ class Tracer:
                 theirs = None if other["ran"] is None else other["ran"].get(file)
                 ours = ran.get(key, [])
                 ran[key] = None if theirs is None or ours is None else sorted({*ours, *theirs})
-            files.update((name, None) for name, *_ in other.get("files", ()))
+            files = dict(other["files"]) | files
+            unheard.update(name for name, *_ in other.get("unheard", ()))
             missing.update((name, None) for name, *_ in other.get("missing", ()))
             written.update(name for name, *_ in other.get("written", ()))
             changed.update(name for name, *_ in other.get("changed", ()))
@@ -453,14 +482,17 @@ class Tracer:
                 value = record.environment.get(name)
                 if record.salted(name, value) == salted:
                     variables.setdefault(name, value)
-        if whole:
+        for name in {*files, *(_python_files(today.project) if unheard else ())}:
+            if name not in texts.files and texts.is_script(name):
+                ran[texts.add("__main__", name, None)] = None
+        if whole or unheard:
             ran = {}
         self.libraries = _libraries(texts.sources)
         trace: Trace = {
             "arms": sorted(arms),
             "modules": counted(texts.sources, ran, arms),
             "files": dict(sorted(self._files(today, files, written, changed, texts))),
-            "missing": sorted(name for name in missing if not today.file_of(name)),
+            "missing": sorted(x for x in {*missing, *nowhere} if not today.file_of(x)),
             "variables": {n: _salted(_SALT, n, x) for n, x in sorted(variables.items())},
         }
         for key in texts.twice:
@@ -473,23 +505,27 @@ class Tracer:
     def _files(
         self,
         today: Today,
-        files: Iterable[str],
+        files: Mapping[str, str],
         written: set[str],
         changed: set[str],
         texts: _Texts,
     ) -> Iterator[tuple[str, str | None]]:
-        for name in files:
+        for name, then in files.items():
             folder = name.removesuffix(os.sep)
             is_output = folder in written or (folder != name and folder in changed)
             counts = record.counts(os.path.join(folder, "")) and name not in texts.files
+            now = record.state_of(name)
+            was = then.removeprefix("+")
+            is_output = is_output or (was != now and then != was)
+            is_edited = was != now and bool(was and now)
             if counts and not is_output:
-                yield today.name_of(name), today.digest(name)
+                yield today.name_of(name), _TWO if is_edited else today.digest(name)
 
 
 class _Texts:
     """The modules that count, by the key of each in a trace."""
 
-    def __init__(self, today: Today, parsed: dict[bytes, Source]) -> None:
+    def __init__(self, today: Today, parsed: dict[tuple[bytes, bool], Source]) -> None:
         self._today, self._parsed = today, parsed
         self.sources: dict[str, Source] = {}
         self.files: dict[str, str] = {}
@@ -498,7 +534,7 @@ class _Texts:
 
     def add(self, name: str, file: str, text: bytes | None) -> str:
         """Add a module with its text, and return its key."""
-        is_found = self._today.file_of(name) == file
+        is_found = name != "__main__" and self._today.file_of(name) == file
         key = name if is_found else self._today.name_of(file)
         if text is None:
             text = Path(file).read_bytes()
@@ -506,14 +542,29 @@ class _Texts:
             self.twice.add(key)
         self.files[file] = key
         if key not in self.sources:
-            if text not in self._parsed:
-                self._parsed[text] = parse(text, package_of(file))
-            self.sources[key] = self._parsed[text]
+            parsed = text, _is_path(key)
+            if parsed not in self._parsed:
+                self._parsed[parsed] = parse(text, package_of(file), is_script=_is_path(key))
+            self.sources[key] = self._parsed[parsed]
         return key
 
+    def is_script(self, file: str) -> bool:
+        """Return whether a file that was read is Python source that can be read as such."""
+        if not file.endswith(".py") or not record.counts(file) or file in record.FACTS.written:
+            return False
+        return self._today.source(file, file) is not None
 
-def _unrecorded(known: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+
+def _python_files(folder: str) -> Iterator[str]:
+    """Yield the Python files of a project."""
+    for place, folders, names in os.walk(folder):
+        folders[:] = [each for each in folders if record.counts(os.path.join(place, each, "a"))]
+        yield from (os.path.join(place, name) for name in names if name.endswith(".py"))
+
+
+def _unrecorded(recorded: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     """Yield modules of projects that were imported before the record began."""
+    known = {name for name, _ in recorded}
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
         if name in known or not isinstance(file, str) or not file.endswith(".py"):

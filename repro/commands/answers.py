@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from repro.judge import Effect, Outcome, Verdict
@@ -29,7 +29,7 @@ def amounts(verdict: Verdict, *, first: str) -> Said:
     if effect is None:
         return Said("", "", {})
     numbers = [effect.estimate, effect.low, effect.high]
-    label, counts = effect.label, list(effect.counts)
+    label, counts, claim = effect.label, list(effect.counts), effect
     names = [verdict.samples[place].label for place in effect.sides]
     if effect.kind == "difference" and len(names) == 2 and names[0] != first == names[1]:
         sign = " / " if effect.unit == "ratio" else " - "
@@ -37,6 +37,7 @@ def amounts(verdict: Verdict, *, first: str) -> Said:
         turn: Callable[[float], float] = (lambda x: 1 / x) if sign == " / " else (lambda x: -x)
         estimate, low, high = map(turn, numbers)
         numbers = [estimate, high, low]
+        claim = replace(effect, bound=turn(effect.bound), below=not effect.below)
     estimate, low, high = numbers
     has_interval = effect.has_spread and not math.isnan(low)
     data = {
@@ -45,13 +46,19 @@ def amounts(verdict: Verdict, *, first: str) -> Said:
         "low": low if has_interval else None,
         "high": high if has_interval else None,
         "unit": effect.unit,
+        "claimed": claim.claimed.removeprefix(", "),
         "runs": counts or [effect.seeds],
         "paired": effect.correlation is not None and not counts,
         "one_spread": effect.is_pooled,
     }
     unit = " times" if effect.unit == "ratio" else ""
+    if effect.kind == "print":
+        data["printed"] = effect.width
+        return Said(
+            f"{label} = {effect.amount}{effect.claimed}", f"{_runs(effect, counts)}, ", data
+        )
     shown = _as_exact(numbers) if unit == "" else amount(*(f"{x:.3g}" for x in numbers))
-    text = f"{label} = {shown if has_interval else f'{estimate:.6g}'}{unit}"
+    text = f"{label} = {shown if has_interval else f'{estimate:.6g}'}{unit}{claim.claimed}"
     return Said(text, f"{_runs(effect, counts)}, ", data)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -15,8 +15,18 @@ from repro.arm import Metric
 from repro.commands.answers import CODES, amounts
 from repro.commands.sentence import Named, Sentence, parsed
 from repro.commands.table import ONLY, Table, add_reading, listed, read
-from repro.judge import LEVEL, AnyTime, Judge, Measured, OneLook, Scale, Verdict, require_level
-from repro.judge.evidence import Group, SameSpread, weigh
+from repro.judge import (
+    LEVEL,
+    AnyTime,
+    Judge,
+    Measured,
+    OneLook,
+    Runs,
+    Verdict,
+    require_level,
+)
+from repro.judge.measured import above
+from repro.judge.scale import Array
 from repro.recorded.notebook import measured_arms
 from repro.recorded.rows import RecordedError
 
@@ -68,9 +78,11 @@ def judge_table(chosen: argparse.Namespace) -> int:
     if not sentences:
         columns = table.columns
         if len(columns) != 1:
+            has = f"{len(columns)} columns of numbers, {listed(columns)}" if columns else "none"
             raise RecordedError(
-                f"{table.name} has {len(columns)} columns of numbers: name one for a table of its"
-                f" arms, or give a sentence; it has {listed(columns)}."
+                f"A table of all arms compares one column of numbers, and {table.name} has {has}"
+                f"{'' if columns else ' beside those that tell runs apart'}: name one, or give a"
+                " sentence."
             )
         sentences = [parsed(json.dumps(columns[0]))]
     worst = 0
@@ -86,7 +98,6 @@ def judge_table(chosen: argparse.Namespace) -> int:
 
 def judged(table: Table, sentence: Sentence, level: float, chosen: argparse.Namespace) -> Verdict:
     """Return the verdict on a sentence about the arms of a table."""
-    on = Metric(chosen.scale, examples=chosen.examples)
     values: dict[str, dict[str, dict[int, float]]] = {}
     for each in sentence.named:
         values.setdefault(each.metric, {})[_arm(table, each)] = {}
@@ -102,20 +113,34 @@ def judged(table: Table, sentence: Sentence, level: float, chosen: argparse.Name
     design = OneLook if chosen.looks is None else AnyTime
     most = max(len(runs) for arms in values.values() for runs in arms.values())
     both = Judge(design(looks=(most,), level=2 * level))
-    measured: dict[tuple[str, str], Measured] = {}
-    for metric, arms in values.items():
-        others = (x for x in table.arms if x not in arms and chosen.spread == "same")
-        found = measured_arms(
-            both,
-            arms,
-            metric=metric,
-            on=on,
-            paired=chosen.paired,
-            spread=chosen.spread,
-            others=[np.array(list(table.values(x, metric).values())) for x in others],
-        )
-        measured |= {(arm, metric): each for arm, each in zip(arms, found, strict=True)}
+    measured = {
+        (arm, metric): each
+        for metric, arms in values.items()
+        for arm, each in _measured(both, table, arms, metric, chosen).items()
+    }
     return sentence.judged(lambda each: measured[_arm(table, each), each.metric])
+
+
+def _measured(
+    both: Judge,
+    table: Table,
+    arms: Mapping[str, Mapping[int, float]],
+    metric: str,
+    chosen: argparse.Namespace,
+) -> dict[str, Measured]:
+    """Return the metric of some arms of a table; one spread is that of all its arms."""
+    others = (x for x in table.arms if x not in arms and chosen.spread == "same")
+    found = measured_arms(
+        both,
+        arms,
+        metric=metric,
+        on=Metric(chosen.scale, examples=chosen.examples),
+        paired=chosen.paired,
+        spread=chosen.spread,
+        word=table.word,
+        others=[np.array(list(table.values(x, metric).values())) for x in others],
+    )
+    return dict(zip(arms, found, strict=True))
 
 
 def _arm(table: Table, named: Named) -> str:
@@ -168,11 +193,22 @@ def _subject(sentence: Sentence, table: Table) -> str:
 
 def _print_arms(table: Table, metric: str, level: float, chosen: argparse.Namespace) -> None:
     """Print means, spreads and runs of all arms, and which arms cannot be told apart."""
-    values = {arm: np.array(list(table.values(arm, metric).values())) for arm in table.arms}
+    if chosen.looks is not None:
+        raise RecordedError("--looks is for sentences: a table of all arms is one look.")
+    by_seed = {arm: table.values(arm, metric) for arm in table.arms}
+    runs = {arm: Runs(label=arm, by_seed=of_arm) for arm, of_arm in by_seed.items()}
+    values = {
+        arm: np.array([x for i, x in enumerate(of_arm.values()) if i not in runs[arm].left_out])
+        for arm, of_arm in by_seed.items()
+    }
     ordered = sorted(values, key=lambda arm: float(values[arm].mean()))
     tested = [arm for arm in ordered if len(values[arm]) > 1]
-    pairs = list(combinations(tested, 2))
-    apart = list(_apart(table, values, pairs, metric, level / max(1, len(pairs)), chosen))
+    most = max(2, *map(len, by_seed.values()))
+    compared = {arm: by_seed[arm] for arm in tested}
+    measured = _measured(Judge(OneLook((most,))), table, compared, metric, chosen)
+    pairs = list(combinations(measured.values(), 2))
+    apart = list(_apart(pairs, most, level / max(1, len(pairs))))
+    notes = [*filter(None, (of_arm.said() for of_arm in runs.values())), *_missing(values, tested)]
     groups = tie_groups(tested, [(first, other) for first, other, *_ in apart])
     if chosen.json:
         arms = {
@@ -184,7 +220,8 @@ def _print_arms(table: Table, metric: str, level: float, chosen: argparse.Namesp
             for arm, x in values.items()
         }
         differ = [{"arms": list(row[:2]), "difference": row[2], "p": row[3]} for row in apart]
-        print(json.dumps({"metric": metric, "arms": arms, "apart": differ, "ties": groups}))
+        data = {"metric": metric, "arms": arms, "apart": differ, "ties": groups, "notes": notes}
+        print(json.dumps(data))
         return
     letters = {
         arm: " ".join(_letter(i) for i, g in enumerate(groups) if arm in g) for arm in tested
@@ -198,38 +235,43 @@ def _print_arms(table: Table, metric: str, level: float, chosen: argparse.Namesp
         sd = f"{x.std(ddof=1):.3g}" if len(x) > 1 else "·"
         mean, ties = f"{x.mean():.{decimals}f}", letters.get(arm, "?")
         print(f"{arm:<{wide}}  {mean:>12}  {sd:>10}  {len(x):>4}  {ties}")
-    print(f"{len(apart)} of {len(pairs)} pairs differ, level {100 * level:g} % for all together")
+    if pairs:
+        print(
+            f"{len(apart)} of {len(pairs)} pairs differ, level {100 * level:g} % for all together"
+        )
     for first, other, difference, p in apart[:_PAIRS]:
         print(f"  {other} - {first} = {difference:.3g}, p {p:.1g}")
     if len(apart) > _PAIRS:
         print(f"  and {len(apart) - _PAIRS} more, which --json has")
+    print(*notes, sep="\n", end="\n" if notes else "")
+
+
+def _missing(values: Mapping[str, Array], tested: Sequence[str]) -> Iterator[str]:
+    """Yield what keeps arms from being compared."""
+    if len(values) == 1:
+        yield "there is one arm: name the column that tells arms apart, as in --arm method"
+    elif len(tested) < 2:
+        has = f"only {tested[0]} has" if tested else "no arm has"
+        yield f"{has} two runs, and one run has no spread: give each compared arm two or more"
+    alike = [arm for arm in tested if not np.ptp(values[arm])]
+    if alike:
+        yield (
+            f"all runs of {listed(alike)} are alike, so they have no spread: does the training use"
+            " its seed?"
+        )
 
 
 def _apart(
-    table: Table,
-    values: Mapping[str, Any],
-    pairs: Sequence[tuple[str, str]],
-    metric: str,
-    level: float,
-    chosen: argparse.Namespace,
+    pairs: Iterable[tuple[Measured, Measured]], most: int, level: float
 ) -> Iterator[tuple[str, str, float, float]]:
     """Yield the pairs that differ: the lower arm, the higher one, the difference, and p."""
-    on = Scale(chosen.scale, count=chosen.examples)
-    scaled = {arm: on.of(x, f"{metric} of {arm}") for arm, x in values.items() if len(x) > 1}
-    same = SameSpread.of(list(scaled.values())) if chosen.spread == "same" and scaled else None
     for first, other in pairs:
-        groups = [Group(scaled[other]), Group(-scaled[first])]
-        if chosen.paired:
-            both = [table.values(arm, metric) for arm in (first, other)]
-            if both[0].keys() != both[1].keys():
-                raise RecordedError(
-                    f"{first} and {other} have other seeds in {table.name}: --paired takes the same"
-                    " seeds of all arms."
-                )
-            groups = [Group(scaled[other] - scaled[first])]
-        p = float(weigh(groups, same=None if chosen.paired else same).p_for)
+        term = above(other, first)
+        sampled = term.sampled({side: side.values(most) for side in term.sides})
+        p = float(sampled.term.weigh(sampled.readings).p_for) if sampled.is_sample else 1.0
         if p <= level:
-            yield first, other, float(values[other].mean() - values[first].mean()), p
+            high, low = (float(values.mean()) for values in sampled.readings.values())
+            yield first.label, other.label, high - low, p
 
 
 def tie_groups(arms: Sequence[str], apart: Sequence[tuple[str, str]]) -> list[list[str]]:
@@ -238,7 +280,7 @@ def tie_groups(arms: Sequence[str], apart: Sequence[tuple[str, str]]) -> list[li
     >>> tie_groups(["a", "b", "c"], [("a", "c")])
     [['a', 'b'], ['b', 'c']]
     """
-    groups = [frozenset(arms)]
+    groups = [frozenset(arms)] if arms else []
     for pair in apart:
         split = [
             group - {arm} for group in groups if group.issuperset(pair) for arm in reversed(pair)

@@ -19,6 +19,7 @@ WORDS = (
     "is_times",
     "is_within",
     "matches",
+    "prints",
 )
 """The words of a claim that a sentence may have."""
 
@@ -70,30 +71,22 @@ class Sentence:
         except TypeError as error:  # of the words of a claim, which say what to write instead
             raise self.wrong(str(error).removeprefix("Measured.")) from None
 
-    def _named(self, tree: ast.expr) -> Iterator[Named]:
+    def _named(self, tree: ast.AST) -> Iterator[Named]:
         if (found := self._metric(tree)) is not None:
             yield found
-        elif isinstance(tree, ast.Compare):
-            for each in (tree.left, *tree.comparators):
-                yield from self._named(each)
-        elif isinstance(tree, ast.BoolOp):
-            for each in tree.values:
-                yield from self._named(each)
-        elif isinstance(tree, ast.UnaryOp):
-            yield from self._named(tree.operand)
-        elif isinstance(tree, ast.BinOp):
-            for each in (tree.left, tree.right):
-                yield from self._named(each)
-        elif isinstance(tree, ast.Call) and isinstance(tree.func, ast.Attribute):
-            for each in (tree.func.value, *tree.args, *(pair.value for pair in tree.keywords)):
-                yield from self._named(each)
+            return
+        parts: list[ast.AST] = [*ast.iter_child_nodes(tree)]
+        if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Attribute):
+            others = [*tree.args, *(pair.value for pair in tree.keywords)]
+            parts = [tree.func.value, *others * (tree.func.attr != "prints")]
+        for each in parts:
+            yield from self._named(each)
 
     def _statement(self, tree: ast.expr, measure: Measure) -> Verdict:
         """Judge a comparison, a word, or several joined by `and`."""
-        if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And):
-            return self._all([self._statement(each, measure) for each in tree.values])
-        if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.BitAnd):
-            return self._all([self._statement(each, measure) for each in (tree.left, tree.right)])
+        if isinstance(tree, ast.BoolOp | ast.BinOp) and isinstance(tree.op, ast.And | ast.BitAnd):
+            parts = tree.values if isinstance(tree, ast.BoolOp) else [tree.left, tree.right]
+            return self._all([self._statement(each, measure) for each in parts])
         if isinstance(tree, ast.Compare):
             sides = [self._value(each, measure) for each in (tree.left, *tree.comparators)]
             pairs = zip(sides, tree.ops, sides[1:], strict=False)
@@ -104,6 +97,8 @@ class Sentence:
             word = getattr(self._value(tree.func.value, measure), tree.func.attr, None)
             if word is None:
                 raise self.wrong(f"{ast.unparse(tree.func.value)} is no metric of an arm")
+            if tree.func.attr == "prints":  # its text is no name
+                return self._found(word(*map(ast.literal_eval, tree.args)))
             values = [self._value(each, measure) for each in tree.args]
             options = {x.arg: self._value(x.value, measure) for x in tree.keywords if x.arg}
             return self._found(word(*values, **options))
@@ -142,7 +137,7 @@ class Sentence:
             return self._value(tree.left, measure) - self._value(tree.right, measure)
         raise self.wrong(f"{ast.unparse(tree)} is neither a metric nor a number")
 
-    def _metric(self, tree: ast.expr) -> Named | None:
+    def _metric(self, tree: ast.AST) -> Named | None:
         """Return the metric that is named: `arm.metric`, `arm["metric"]`, or a metric alone."""
         if isinstance(tree, ast.Name):
             return Named(None, tree.id)

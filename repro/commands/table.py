@@ -11,7 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from repro.recorded.rows import READERS, RUN, RecordedError, Row, rows_of
-from repro.recorded.runs import is_empty, number, setting, whole
+from repro.recorded.runs import (
+    NO_NUMBER,
+    Columns,
+    RecordedRun,
+    is_empty,
+    is_number,
+    named_runs,
+    number,
+    number_of,
+    setting,
+)
 
 EPOCHS = ("epoch", "step", "_step", "Step")
 """Columns that count the rows of a run, if none is named."""
@@ -27,11 +37,10 @@ _WIDE = " - "
 
 
 @dataclass
-class OneRun:
+class OneRun(RecordedRun):
     """One run: its rows in their order; more than one is a curve."""
 
-    arm: str
-    seed: int
+    arm: str = ONLY
     rows: list[Row] = field(default_factory=list)
 
 
@@ -53,7 +62,7 @@ class Table:
             for row in run.rows:
                 for name, cell in row.cells.items():
                     if name not in known and not is_empty(cell):
-                        names[name] = names.get(name, True) and _is_number(cell)
+                        names[name] = names.get(name, True) and is_number(cell)
         return [name for name, numbers in names.items() if numbers]
 
     @property
@@ -66,11 +75,16 @@ class Table:
             return name
         raise RecordedError(f"{self.name} has no arm {name!r}; it has {listed(self.arms)}.")
 
-    def values(self, arm: str, metric: str) -> dict[int, float]:
-        """Return the value of each run of an arm; raises `RecordedError` where one has none."""
+    @property
+    def word(self) -> str:
+        """What is counted: seeds, or runs where these have a name or nothing."""
+        return "runs" if not self.chosen.seed or any(run.name for run in self.runs) else "seeds"
+
+    def values(self, arm: str, metric: str) -> dict[Any, float]:
+        """Return the value of each run of an arm, by its seed or name; raises `RecordedError`."""
         found = {seed: self._value(run, metric) for seed, run in self.arms[arm].items()}
         _require_one_unit(metric, self.arms[arm], found)
-        return found
+        return {self.arms[arm][seed].name or seed: value for seed, value in found.items()}
 
     def _value(self, run: OneRun, metric: str) -> float:
         cells = [(row, self._cell(row, metric)) for row in run.rows if self._has(row, metric)]
@@ -82,7 +96,7 @@ class Table:
                 f"{run.rows[0].file.name} has no column {metric!r}; it has {listed(there)}."
             )
         if len(run.rows) > 1 and self.epoch is None:
-            raise RecordedError(_twice(run, metric))
+            raise RecordedError(_twice(run, metric, self.chosen.seed))
         values = [value for _, value in cells]
         best, last = self.chosen.best, self.chosen.last
         if best is not None:
@@ -151,11 +165,15 @@ def read(path: str, chosen: argparse.Namespace, *, arm: Sequence[str] | None) ->
     rows = _selected(_rows(path, wide=arm is not None and not arm), chosen.where, path)
     first = rows[0].cells
     by_folder = arm is not None and not arm and "arm" in first
-    columns = ("arm",) if by_folder else tuple(arm or ())
+    columns = ("arm",) if by_folder else tuple(dict.fromkeys(arm or ()))
     for name in (*columns, chosen.seed, chosen.epoch):
         if name is not None and not any(name in row.cells for row in rows):
             raise RecordedError(f"{path} has no column {name!r}; it has {listed(first)}.")
     seed = chosen.seed or ("seed" if "seed" in first and "seed" not in columns else None)
+    if chosen.paired and seed is None:
+        raise RecordedError(
+            f"{path} has no column of seeds: name it for --paired, as in --seed seed."
+        )
     epoch = chosen.epoch
     if epoch is None and (seed or RUN in first or len({row.file.name for row in rows}) > 1):
         epoch = next((name for name in EPOCHS if name in first and name not in columns), None)
@@ -163,32 +181,17 @@ def read(path: str, chosen: argparse.Namespace, *, arm: Sequence[str] | None) ->
         epoch = "the order of rows"
     apart = [name for name in columns if len({row.cells.get(name) for row in rows}) > 1]
     table = Table(path, {}, chosen, epoch)
-    numbered: dict[tuple[str, object], int] = {}
+    names, known = named_runs(rows, seed), Columns(columns, seed, epoch, {})
     for row in rows:
         label = ", ".join(str(setting(row.cells.get(name))) for name in apart or columns) or ONLY
         of_arm = table.arms.setdefault(label, {})
-        own = _seed_of(row, seed, numbered, label, has_curve=epoch is not None)
-        of_arm.setdefault(own, OneRun(label, own)).rows.append(row)
+        own = number_of(row, of_arm, known, names)
+        if own is None:
+            raise RecordedError(row.wrong(seed or "", NO_NUMBER))
+        name = str(row.cells[seed]) if seed and names else ""
+        of_arm.setdefault(own, OneRun(row, name, arm=label)).rows.append(row)
     chosen.seed = seed
     return table
-
-
-def _seed_of(
-    row: Row,
-    seed: str | None,
-    numbered: dict[tuple[str, object], int],
-    label: str,
-    *,
-    has_curve: bool,
-) -> int:
-    """Return the seed of a row; without a column of seeds its run is its file, or its own row."""
-    if seed is not None:
-        found = whole(row.cells.get(seed))
-        if found is None:
-            raise RecordedError(row.wrong(seed, "is no whole number; number the runs"))
-        return found
-    run: object = row.cells.get(RUN, row.file.name) if has_curve else (row.file.name, row.place)
-    return numbered.setdefault((label, run), 1 + sum(each == label for each, _ in numbered))
 
 
 def _rows(path: str, *, wide: bool) -> list[Row]:
@@ -223,17 +226,7 @@ def _unfolded(rows: Iterable[Row]) -> list[Row]:
         for name, cell in row.cells.items():
             run, _, metric = name.partition(_WIDE)
             if metric and not metric.endswith(("__MIN", "__MAX")) and not is_empty(cell):
-                base, _, tail = run.rstrip("0123456789").rpartition("s")
-                is_seed = run[-1:].isdigit() and tail in (
-                    "",
-                    "eed",
-                    "eed_",
-                    "eed-",
-                    "eed=",
-                    "_",
-                    "-",
-                )
-                arm = base.rstrip("_-. ") if is_seed and base.rstrip("_-. ") else run
+                arm = _SEEDED.sub("", run)
                 found.append(
                     Row({"arm": arm, RUN: run, **steps, metric: cell}, row.file, row.place)
                 )
@@ -255,7 +248,7 @@ def _selected(rows: list[Row], where: Sequence[str], path: str) -> list[Row]:
     return rows
 
 
-def _twice(run: OneRun, metric: str) -> str:
+def _twice(run: OneRun, metric: str, seed: str | None) -> str:
     first, second = run.rows[:2]
     apart = [
         name
@@ -264,8 +257,9 @@ def _twice(run: OneRun, metric: str) -> str:
     ]
     which = f", which differ in {', '.join(apart)}" if apart else ""
     whose = "" if run.arm == ONLY else f" of {run.arm}"
+    one = f"Run {run.name}" if run.name else f"Seed {first.cells.get(seed or '')}"
     return (
-        f"Seed {run.seed}{whose} is there twice, in {first.where} and {second.where}{which}:"
+        f"{one}{whose} is there twice, in {first.where} and {second.where}{which}:"
         " remove one, name what tells arms apart (--arm), or what counts the rows of a run"
         " (--epoch)."
     )
@@ -283,13 +277,6 @@ def _require_one_unit(metric: str, runs: Mapping[int, OneRun], values: Mapping[i
                 f"looks like per cent, where other runs have shares near {usual:.3g}; give one unit"
             )
             raise RecordedError(runs[seed].rows[-1].wrong(metric, why))
-
-
-def _is_number(cell: object) -> bool:
-    try:
-        return not isinstance(number(cell), list)
-    except ValueError:
-        return False
 
 
 def listed(names: Iterable[object]) -> str:

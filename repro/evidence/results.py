@@ -19,7 +19,7 @@ from repro.data.locate import DataError
 from repro.evidence import EvidenceError
 from repro.evidence.file import EvidenceFile, Record, place_of
 from repro.own.arm import OutsideArm
-from repro.runs.identity import name_of, other_settings, settings_of
+from repro.runs.identity import name_of, new_settings, other_settings, settings_of
 from repro.runs.results import TrainingFailed
 from repro.store import Result
 
@@ -130,7 +130,11 @@ class EvidenceResults:
     def _changed(self, run: Run, file: EvidenceFile, record: Record) -> list[str]:
         """Return what has changed since a run was packed, without the run that it starts from."""
         made = record.made
-        changed = list(self.today.changes(file.trace(made.trace), digest=made.trace))
+        trace = file.trace(made.trace)
+        changed = list(self.today.changes(trace, digest=made.trace))
+        new = new_settings(made.settings, settings_of(run.arm))
+        if new and not changed:
+            changed += self.today.mentioned(trace, new)
         if record.is_earlier:  # such runs have other hashes of data
             return changed
         try:

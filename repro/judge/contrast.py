@@ -60,6 +60,8 @@ class Side:
     """
     runs: Callable[[int], Runs] | None = None
     """The first `n` runs with all their values, to tell which of them repeat others."""
+    word: str = "seeds"
+    """What is counted: seeds, or runs without seeds."""
     alike: Callable[[], Sequence[Array]] | None = None
     """The values of all arms that are declared to have one spread, if that is declared."""
     documented: Documented | None = None
@@ -132,6 +134,11 @@ class Contrast:
     @cached_property
     def scale(self) -> Scale:
         return self.sides[0].scale
+
+    @property
+    def word(self) -> str:
+        """What is counted: seeds, or runs without seeds."""
+        return "runs" if any(side.word == "runs" for side in self.sides) else "seeds"
 
     @cached_property
     def is_paired(self) -> bool:
@@ -212,7 +219,7 @@ class Contrast:
 
         Only one of the two sides of a margin can fail, so they do not share the level: the p
         against is the chance of a difference as far outside the margin on either side, if the true
-        difference lies at this bound.
+        difference lies at this bound (the p of an interval null, Hodges and Lehmann 1954).
         """
         evidence = self._weighed(readings)
         if self.among is not None:

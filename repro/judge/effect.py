@@ -53,14 +53,17 @@ class Effect(Evidence):
     """
 
     label: str
-    kind: Literal["difference", "share", "run"] = "difference"
-    """`run` compares one run, or the mean of a few, with a documented number as the bound."""
+    kind: Literal["difference", "share", "run", "print"] = "difference"
+    """`run` compares one run, or the mean of a few, with a documented number as the bound.
+
+    `print` reads off a printed number.
+    """
     unit: str
     bound: float
     below: bool = False
     """True where the claim is that the estimate lies below the bound."""
     width: str = ""
-    """The margin around a documented run, in words."""
+    """The margin around a documented run, in words, or the digits of a printed number."""
     plain: float
     """The difference or the ratio of the means, or of their gains, in the metric's unit."""
     scale: str = "identity"
@@ -85,17 +88,30 @@ class Effect(Evidence):
     effect_size: EffectSize = EffectSize.NONE
     """The effect beside the documented one, for the deciding comparison."""
 
+    word: str = "seeds"
+    """What is counted: seeds, or runs without seeds."""
+
     @property
     def counted(self) -> str:
         """The number of seeds in words; both numbers, if two samples differ in it."""
-        if len(set(self.counts)) < 2:
-            return f"{self.seeds} seeds"
-        return f"{' and '.join(map(str, self.counts))} seeds"
+        counts = self.counts if len(set(self.counts)) > 1 else (self.seeds,)
+        return f"{' and '.join(map(str, counts))} {self.word}"
 
     @property
     def has_spread(self) -> bool:
         """False where every seed gave the same difference."""
         return abs(self.distance) != float("inf")
+
+    @property
+    def claimed(self) -> str:
+        """What is claimed of the estimate in words; empty where it is only its sign."""
+        if self.kind == "print":
+            return f", printed {self.width}"
+        if self.kind == "run":
+            return f", documented {self.bound:g}"
+        if self.bound == (1.0 if self.unit == "ratio" else 0.0):
+            return ""
+        return f", claimed {'<' if self.below else '>'} {self.bound:.3g}"
 
     @property
     def on_scale(self) -> str:
@@ -123,6 +139,8 @@ class Effect(Evidence):
         return self._amount("times" if self.unit == "ratio" else "")
 
     def _amount(self, unit: str) -> str:
+        if self.kind == "print":  # with two more digits than are printed
+            return f"{self.estimate:.{sum(map(str.isdigit, self.width.lstrip('-−0.'))) + 2}g}"
         ends = (self.low, self.high) if self.has_spread and not math.isnan(self.low) else ()
         numbers = [digits(x, self.unit) for x in (self.estimate, *ends)]
         return amount(*numbers, unit=unit, on_scale=self.on_scale)
@@ -131,6 +149,8 @@ class Effect(Evidence):
         """The estimate beside the claim, and how clear it is."""
         mark = "holds" if self.holds else "contradicted" if self.fails else "open"
         mark = mark if self.needed else f"also {mark}"
+        if self.kind == "print":
+            return f"{mark}: {self.label} is {self.amount}, printed {self.width}"
         p = f"p {self.p_for:.2g}, boundary {self.boundary:.2g}"
         if self.fails:
             opposite = "" if self.kind == "run" else " (of the opposite)"

@@ -284,7 +284,7 @@ def freedom_with_examples(
     and Satterthwaite's formula adds the many degrees of freedom of the examples: the error rate can
     be three times the level. So the formula gets the largest variance over seeds that is not ruled
     out at 1 %. With it the level holds at any ratio of the two variances (by simulation in
-    `tests/judge/test_judge_sampling.py`).
+    `tests/judge/test_judge_sampling.py`). This rule is ours.
 
     >>> round(float(freedom_with_examples(0.001, 0.0001, 3, examples=300)), 1)
     2.4
@@ -301,7 +301,8 @@ class Look:
     """The evidence for a statement at one number of seeds, and whether it settles the statement.
 
     Reproduced: every needed comparison holds at this look (intersection-union: no correction of
-    the level). Refuted: any comparison fails, implied ones too, at a shared level (Bonferroni).
+    the level, Berger 1982). Refuted: any comparison fails, implied ones too, at a shared level
+    (Bonferroni).
     """
 
     design: Design

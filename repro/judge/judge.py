@@ -21,6 +21,9 @@ from repro.judge.verdict import Beyond, Findings, Outcome, Verdict
 _UNLIKE = 0.05
 """Below this p, spreads that are declared to be the same are said to differ."""
 
+_LEAST_FREEDOM = 2
+"""With fewer degrees of freedom a spread says nothing about how many more runs it takes."""
+
 _TOGETHER = 0.9
 """From this correlation on, paired arms collapse on the same seeds."""
 
@@ -141,7 +144,9 @@ def _not_finite(readings: Readings) -> str:
     for side, values in readings.items():
         broken = int((~np.isfinite(values)).sum())
         if broken:
-            reasons.append(f"{side.label} has no finite value on {broken} of {len(values)} seeds")
+            reasons.append(
+                f"{side.label} has no finite value on {broken} of {len(values)} {side.word}"
+            )
     return "; ".join(reasons)
 
 
@@ -180,6 +185,7 @@ def _effects(
                 is_constant=bool(effect.is_constant),
                 low=effect.low if each.is_sample else np.nan,
                 high=effect.high if each.is_sample else np.nan,
+                word=term.word,
                 sides=tuple(map(place.__getitem__, term.sides)),
                 needed=len(found) < needed,
             )
@@ -226,7 +232,12 @@ def _states(sampled: Sequence[Sampled], effects: Sequence[Effect]) -> tuple[str,
     found: dict[Side, str] = {}
     for each, effect in zip(sampled, effects, strict=True):
         is_together = effect.correlation is not None and effect.correlation > _TOGETHER
-        if effect.kind == "share" or effect.is_constant or is_together or not effect.needed:
+        if (
+            effect.kind in ("share", "print")
+            or effect.is_constant
+            or is_together
+            or not effect.needed
+        ):
             continue
         scale = each.term.scale
         for side in each.term.sides:
@@ -265,11 +276,12 @@ def _no_sample(sampled: Sequence[Sampled], effects: Sequence[Effect]) -> str:
     if not constant:
         return ""
     first = constant[0]
+    seeds, seed = first.term.word, first.term.word.removesuffix("s")
     if one := [runs for runs in first.runs.values() if runs.are_one]:
         named = " and ".join(dict.fromkeys(runs.label for runs in one))
         return (
-            f"all {len(one[0])} seeds of {named} gave the same run: does the training use its seed?"
-            " (If no seed can change it, say deterministic = True in the class of the arm.)"
+            f"all {len(one[0])} {seeds} of {named} gave the same run: does the training use its"
+            " seed? (If no seed can change it, say deterministic = True in the class of the arm.)"
         )
     if not first.is_sample and any(runs.left_out for runs in first.runs.values()):
         return "fewer than two pairs of runs are left"
@@ -279,16 +291,16 @@ def _no_sample(sampled: Sequence[Sampled], effects: Sequence[Effect]) -> str:
     exact = "(A metric that no seed can change is declared with exact=True.)"
     if len(measured) == 1:
         return (
-            f"every seed gave {float(values[0][0]):.6g} for {names}: does the training use its"
+            f"every {seed} gave {float(values[0][0]):.6g} for {names}: does the training use its"
             f" seed, or is this a floor or a ceiling? {exact}"
         )
     if all(np.array_equal(each, values[0]) for each in values):
         return (
-            f"{names} are alike on every seed: does the setting that tells them apart reach "
+            f"{names} are alike on every {seed}: does the setting that tells them apart reach "
             "the training, or is this a floor or a ceiling?"
         )
     return (
-        f"every seed gave the same difference of {names}: does the training use its seed? {exact}"
+        f"every {seed} gave the same difference of {names}: does the training use its seed? {exact}"
     )
 
 
@@ -300,6 +312,8 @@ def _advice(effects: Sequence[Effect], design: Design) -> tuple[Beyond, str]:
     """
     if any(effect.is_constant for effect in effects):
         return Beyond.NONE, ""
+    if any(e.freedom < _LEAST_FREEDOM for e in effects if e.kind != "print"):
+        return Beyond.NONE, "two runs hardly say how much runs differ: run it more often"
     if isinstance(design, AnyTime):
         return _advice_at_any_time(effects)
     wrong = [effect for effect in effects if effect.distance < 0]
@@ -318,7 +332,8 @@ def _advice(effects: Sequence[Effect], design: Design) -> tuple[Beyond, str]:
         beyond, why = _why_none(wrong or open_)
         return beyond, given_up + why
     seeds = min(enough) if wrong else max(enough)
-    would = f"{given_up}~{seeds} seeds would {'refute' if wrong else 'reproduce'} it with 80%"
+    word = effects[0].word
+    would = f"{given_up}~{seeds} {word} would {'refute' if wrong else 'reproduce'} it with 80%"
     if isinstance(design, OneLook):
         more = max(1, seeds - min(effect.seeds for effect in effects))
         return Beyond.NONE, (
@@ -326,7 +341,7 @@ def _advice(effects: Sequence[Effect], design: Design) -> tuple[Beyond, str]:
             " ones (they are a second look, which looks=… has to declare)"
         )
     return Beyond.NONE, (
-        f"{would} power, if this effect and spread are the true ones (new seeds: a budget"
+        f"{would} power, if this effect and spread are the true ones (new {word}: a budget"
         " extended after looking does not keep its level)"
     )
 
@@ -349,9 +364,10 @@ def _advice_at_any_time(effects: Sequence[Effect]) -> tuple[Beyond, str]:
     if not found or not all(found):
         return _why_none(open_)
     runs = " and ".join(str(max(each)) for each in zip(*found, strict=False))
+    more = f"{runs} more {'run' if runs == '1' else 'runs'}"
     return Beyond.NONE, (
-        f"{runs} more runs would just settle it, if this effect and spread are the true ones (add"
-        " them one by one, and look after each)"
+        f"{more} would just settle it, if this effect and spread are the true ones (add them one by"
+        " one, and look after each)"
     )
 
 
@@ -377,5 +393,6 @@ def _why_none(effects: Sequence[Effect]) -> tuple[Beyond, str]:
             f"{MOST_SEEDS} seeds would not settle it: what the source printed is as uncertain as"
             " its own few runs, whatever is run here"
         )
-    said = f"the effect is indistinguishable from the bound: more than {MOST_SEEDS} seeds"
+    said = "the effect is indistinguishable from the bound:"
+    said = f"{said} more than {MOST_SEEDS} {effects[0].word}"
     return Beyond.SIZE, said

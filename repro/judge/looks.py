@@ -10,7 +10,8 @@ The calibration is a simulation that stays accurate at any level, however small.
 that this one does]. The first factor is the threshold of the look. Only the second is simulated. It
 lies between 1/looks and 1: ten thousand draws give a relative error below 0.3 % at level 0.005 and
 at level 0.000005 alike. Three standard errors are charged to the level, so that Monte Carlo error
-makes the threshold stricter, never looser. The draws have a fixed random seed.
+makes the threshold stricter, never looser. The draws have a fixed random seed. This estimate of a
+union of rare events is known as ALOE (Owen, Maximov and Chertkov 2019).
 """
 
 from __future__ import annotations
@@ -194,7 +195,7 @@ def _ratio(looks: tuple[int, ...], nominal: float, statistic: Simulated) -> floa
 def _chance_of_crossing(
     nominal: float, looks: tuple[int, ...], statistic: Simulated
 ) -> tuple[float, float]:
-    """The chance that some look of normal samples crosses its p, and its standard error."""
+    """The chance that some look of normal samples crosses its p, with its standard error (ALOE)."""
     thresholds = [nominal * seeds / looks[-1] for seeds in looks]
     bounds = [statistic.critical(p, n) for p, n in zip(thresholds, looks, strict=True)]
     total, variance = 0.0, 0.0

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from repro.judge.contrast import UNSHIFTED, Bound, Contrast, Documented, Side, Statement, fixed
 from repro.judge.judge import Judge
+from repro.judge.looks import OneLook
 from repro.judge.mistakes import (
     NoArithmetic,
     require_another,
@@ -18,6 +19,7 @@ from repro.judge.mistakes import (
     require_share,
     require_width,
 )
+from repro.judge.printed import printed_terms
 from repro.judge.terms import DocumentedRun, InHalfOfRuns, OddsOfSuccess, runs_of
 from repro.judge.verdict import Verdict
 
@@ -77,8 +79,7 @@ class Measured(NoArithmetic, Side):
         that the source trained its arms with different seeds.
 
         >>> deep, shallow = trials(DEEP, SHALLOW)
-        >>> deep.accuracy.documented_as(0.82) > shallow.accuracy.documented_as(0.70)
-        <reproduced: deep - shallow = ..., 5 seeds; size open (documented: 0.12), level 0.5 %>
+        >>> assert deep.accuracy.documented_as(0.82) > shallow.accuracy.documented_as(0.70)
         """
         require_runs(runs)
         documented = Documented(require_number(number, self), runs, paired)
@@ -268,6 +269,24 @@ class Measured(NoArithmetic, Side):
         )
         text = f"agrees with {of}, documented of {runs_of(runs)}, {term.width}"
         return self._decide(text, term, documented=documented)
+
+    def prints(self, text: str) -> Verdict:
+        """Judge whether a printed mean, or mean and spread, is that of these recorded runs.
+
+        Exact, without a level: the runs give these numbers, rounded to their digits. A spread is
+        the standard deviation, over n - 1 or n.
+
+        >>> from repro.recorded import judge
+        >>> runs = {"plain": [0.714, 0.721, 0.731]}
+        >>> judge(runs, lambda plain: plain.prints("72.2 ± 0.9 %"))
+        <reproduced: mean of plain = 0.722, printed 72.2 %, 3 runs, exact>
+        """
+        if not isinstance(self.judge.design, OneLook):
+            raise ValueError(
+                f"prints(…) reads off runs that are recorded, in one look at all, which those of"
+                f" {self.label} are not: claim {self.metric} with agrees_with(…) or matches(…)"
+            )
+        return self._decide(f"prints {text}", *printed_terms(text, self))
 
     def _in_runs(self, text: str, term: Contrast, share: float | None) -> Verdict:
         """Judge a comparison in the mean, or in half of the runs if that is given."""

@@ -14,7 +14,7 @@ such value, they look like copies, and the sentence asks for it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -44,6 +44,8 @@ class Runs:
 
     label: str
     by_seed: Mapping[Any, Any]
+    named: Callable[[Any], str] = "seed {}".format
+    """Says which run a key of `by_seed` stands for."""
     is_deterministic: bool = False
     """True where the arm declares that no seed changes its runs."""
 
@@ -126,7 +128,8 @@ class Runs:
         if not named:
             return ""
         seeds = list(self.by_seed)
-        one = f"seed {seeds[named[0]]} is seed {seeds[self.repeats[named[0]]]} again"
+        again, first = (self.named(seeds[place]) for place in (named[0], self.repeats[named[0]]))
+        one = f"{again} is {first} again"
         said = f"{len(named)} of {len(self)} runs of {self.label} repeat another in every value"
         if self.left_out:
             return f"{said} and are left out ({one}): were they copied, or is the seed not used?"

@@ -157,6 +157,8 @@ class Curve:
     """As in `Side`."""
     stands_in: bool = False
     """As in `Measured`."""
+    word: str = "seeds"
+    """As in `Side`."""
 
     def __getitem__(self, epoch: int) -> Measured:
         """The metric at one epoch, to compare like any other."""
@@ -325,6 +327,7 @@ class Curve:
             pairing=self.pairing,
             runs=self.runs,
             stands_in=self.stands_in,
+            word=self.word,
         )
 
     def _place(self, epoch: int) -> int:

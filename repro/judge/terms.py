@@ -2,10 +2,10 @@
 
 **A documented run.** A printed number is a sample, like each seed here. So it is compared with the
 distribution of one run, not with the mean over seeds alone: its distance from the mean has the
-spread of a run plus the error of the mean (the t test of a prediction). The test assumes normal
-runs, with the same spread in the source as here. The number is a single draw, so more seeds do not
-make up for a heavy tail: if runs are not normal, an exact replica is refuted more often than the
-level says. Each verdict says so.
+spread of a run plus the error of the mean (the t test of a prediction; for a single case, Crawford
+and Howell 1998). The test assumes normal runs, with the same spread in the source as here. The
+number is a single draw, so more seeds do not make up for a heavy tail: if runs are not normal, an
+exact replica is refuted more often than the level says. Each verdict says so.
 
 **A median.** Extremes rule a mean: if some seeds collapse, an arm can be better in nine runs of ten
 and still worse in the mean. A claim about half of the runs is judged by the sign test.

@@ -135,9 +135,10 @@ class Verdict(NoLogic):
         if not all(effect.needed for effect in self.effects):
             listed, against = (sum(getattr(e, s) for e in self.effects) for s in ("holds", "fails"))
             pairs = f"{listed} of {len(self.effects)} pairs as listed, {against} against"
-            return "; ".join((f"{pairs}, {self.seeds} seeds", *self.repeats))
-        shown = f"{weakest.label} = {weakest.amount}"
-        if not (weakest.has_spread or weakest.is_constant):  # exact: one run is enough
+            return "; ".join((f"{pairs}, {self.seeds} {weakest.word}", *self.repeats))
+        shown = f"{weakest.label} = {weakest.amount}{weakest.claimed}"
+        is_exact = not (weakest.has_spread or weakest.is_constant)  # one run is enough
+        if is_exact and weakest.kind != "print":
             return shown
         parts = (f"{shown}, {weakest.counted}", weakest.beside_documented, *self.repeats)
         return "; ".join(filter(None, parts))
@@ -174,7 +175,8 @@ class Verdict(NoLogic):
         words = ["unpaired" if apart else ""]
         words += ["one spread"] if any(effect.is_pooled for effect in self.effects) else []
         words += ["at any time"] if self.at_any_time else []
-        return ", ".join([*filter(None, words), f"level {50 * self.level:.3g} %"])
+        words += ["exact" if self.is_exact else f"level {50 * self.level:.3g} %"]
+        return ", ".join(filter(None, words))
 
     def __repr__(self) -> str:
         """The verdict in one line.
@@ -229,16 +231,18 @@ class Verdict(NoLogic):
 
     def _budget(self) -> str:
         """The used seeds, and the level of the intervals."""
+        if self.is_exact and any(effect.kind == "print" for effect in self.effects):
+            return f"exact: read off {self.effects[0].counted}"
         if self.is_exact:
             return f"exact: declared not to depend on the seed; {self.scale} scale"
         if not any(effect.has_spread for effect in self.effects):
-            return f"{self.seeds} seeds, all the same; {self.scale} scale"
+            return f"{self._counted}, all the same; {self.scale} scale"
         if all(effect.is_constant for effect in self.effects):
-            return f"{self.seeds} seeds, which are no sample; {self.scale} scale"
+            return f"{self._counted}, which are no sample; {self.scale} scale"
         looks = f"looks at {', '.join(map(str, self.looks))}" if self.looks else "one look"
         looks = "looks at any time" if self.at_any_time else looks
         counted = {effect.counted: effect for effect in self.effects}
-        seeds = next(iter(counted)) if len(counted) == 1 else f"{self.seeds} seeds"
+        seeds = next(iter(counted)) if len(counted) == 1 else self._counted
         apart = "; samples that are not paired" if any(e.counts for e in self.effects) else ""
         apart += " and have one spread" if any(e.is_pooled for e in self.effects) else ""
         examples = max((effect.examples for effect in self.effects), default=0)
@@ -248,6 +252,10 @@ class Verdict(NoLogic):
             intervals = f"{100 * (1 - self.level / 2):g}% prediction intervals"
         over = " over all looks" if self.looks or self.at_any_time else ""
         return f"{seeds} ({looks}); {intervals}{over}; {self.scale} scale{apart}{known}"
+
+    @property
+    def _counted(self) -> str:
+        return f"{self.seeds} {self.effects[0].word}"
 
     def _quality(self) -> list[str]:
         """The correlation of paired sides, and what the tests take for granted."""

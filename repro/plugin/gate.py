@@ -263,8 +263,8 @@ class Gate:
             verdict=found.outcome,
             reason=found.reason,
             p=gathered.p if is_run else None,
-            level=gathered.level if is_run else 0.0,
-            one_sided_level=_level(gathered) if is_run else 0.0,
+            level=gathered.declared_level if is_run and isinstance(gathered, Trials) else 0.0,
+            false_at_most=gathered.level if is_run else 0.0,
             looks=_looks(mark, gathered) if is_run else [],
             accepted=entry.verdict if entry else None,
             opposed=_opposed(ledger, claim, gathered.profile_name, found.outcome),
@@ -357,12 +357,6 @@ def _text(found: Verdict, gathered: Gathered, compared: Compared) -> str:
     else:
         text = "\n".join([text, *(wrap(f"ledger: {each}") for each in compared.with_ledger)])
     return f"{text}\n  {'; '.join(gathered.remarks)}" if gathered.remarks else text
-
-
-def _level(gathered: Gathered) -> float:
-    """Return the level that is declared for one direction; 0 where it is the usual one."""
-    declared = gathered.declared_level if isinstance(gathered, Trials) else LEVEL
-    return 0.0 if declared == LEVEL else declared
 
 
 def _looks(mark: ClaimMark, gathered: Gathered) -> list[int]:

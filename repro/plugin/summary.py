@@ -15,7 +15,7 @@ import pytest
 import repro
 from repro.core.device import machine
 from repro.evidence.results import EvidenceResults
-from repro.judge import Outcome
+from repro.judge import LEVEL, Outcome
 from repro.ledger import (
     Change,
     Entry,
@@ -321,7 +321,7 @@ def _entry(record: ClaimRecord) -> Entry:
         arms=record.labels if record.verdict is Outcome.REPRODUCED else (),
         past=[(_rounded(mean), _rounded(spread), n) for mean, spread, n in record.past],
         looks=_own_looks(record),
-        level=record.one_sided_level,
+        level=0.0 if record.level == LEVEL else record.level,
         one_look=record.one_look,
         effect_size=record.effect_size,
         over_stored=[_rounded(estimate) for estimate in over[:1]] + over[1:],

@@ -34,6 +34,10 @@ class TrialsOfClaim(Protocol):
         """Return an arm's first seeds with all values that a seed can change."""
         ...
 
+    def label_of(self, arm: Arm) -> str:
+        """Return what tells an arm apart."""
+        ...
+
     def note_metric(self, arm: Arm, *, exact: bool) -> None:
         """Note that a metric of an arm is asked for."""
         ...
@@ -97,6 +101,7 @@ class Trial:
             is_exact=is_exact,
             pairing=arm.pairing,
             runs=partial(trials.runs, arm),
+            word=getattr(arm, "word", "seeds"),
             alike=arm.alike(name),
             stands_in=arm.data.endswith(TWIN),
             origin=(arm, name, index),
@@ -111,7 +116,8 @@ class Trial:
 
     def _label(self, index: int | None) -> str:
         """The label of the arm, with the index of a list metric."""
-        return self._arm.label if index is None else f"{self._arm.label} [{index}]"
+        label = self._trials.label_of(self._arm)
+        return label if index is None else f"{label} [{index}]"
 
     def _diverged(self, values: Values) -> bool:
         """Return whether a run diverged, and remark on it; such a run has no values."""
@@ -177,6 +183,7 @@ class OverEpochs:
             pairing=arm.pairing,
             runs=partial(trials.runs, arm),
             stands_in=arm.data.endswith(TWIN),
+            word=getattr(arm, "word", "seeds"),
         )
 
 

@@ -275,7 +275,8 @@ class Trials:
             instead = arm.source.diverged if isinstance(arm, RecordedArm) else {}
             seeds = self._seeds(arm, len(values))
             self._runs[arm, count] = Runs(
-                label=arm.label,
+                label=self.label_of(arm),
+                named=getattr(arm, "named", "seed {}".format),
                 by_seed={
                     seed: _varying(run, exact, instead)
                     for seed, run in zip(seeds, values, strict=True)
@@ -318,6 +319,13 @@ class Trials:
         except (TrainingFailed, Needs):
             return False
         return True
+
+    def label_of(self, arm: Arm) -> str:
+        """Return what tells an arm apart; a recorded one, among those of its claim."""
+        if not isinstance(arm, RecordedArm) or len({x.source for x in self.recorded}) > 1:
+            return arm.label
+        among = [each.chosen for each in self.recorded]
+        return arm.source.label_of(arm.chosen, among if len(among) > 1 else ())
 
     def note_metric(self, arm: Arm, *, exact: bool) -> None:
         """Note that a metric of an arm is used; an exact metric needs one run only."""

@@ -13,7 +13,7 @@ from _pytest._code.code import Traceback
 from repro.arm import Needs, Untestable
 from repro.data.locate import DataError
 from repro.document import Check, Document
-from repro.judge import Design, LedgerComparison, OneLook, Outcome, Standing
+from repro.judge import AnyTime, Design, LedgerComparison, OneLook, Outcome, Standing
 from repro.judge.gate import FURTHER
 from repro.ledger import Change, Entry
 from repro.plugin.trials import Trials
@@ -245,7 +245,7 @@ def looked_again(entry: Entry | None, gathered: Gathered) -> str:
         return ""
     if entry is None or entry.verdict != Outcome.INCONCLUSIVE.value or not gathered.findings:
         return ""
-    then, now = entry.one_look, _spent(gathered)
+    then, now = entry.one_look, _seeds(gathered)
     if not then or (max(now) <= max(then) and min(now) <= min(then)):
         return ""
     first, second = max(then), max(max(now), max(then) + 1)
@@ -261,7 +261,13 @@ def looked_again(entry: Entry | None, gathered: Gathered) -> str:
 
 def _spent(gathered: Gathered) -> tuple[int, ...]:
     """Return the seeds of each side, if one look spent the whole level; else none."""
+    is_one_look = isinstance(gathered.design, OneLook)
+    return _seeds(gathered) if is_one_look and not isinstance(gathered.design, AnyTime) else ()
+
+
+def _seeds(gathered: Gathered) -> tuple[int, ...]:
+    """Return the seeds of each side of the last finding; none for a check of a document."""
     finding = gathered.findings[-1]
-    if not isinstance(gathered.design, OneLook) or isinstance(finding, Check):
+    if isinstance(finding, Check):
         return ()
     return (finding.weakest.counts if finding.weakest else ()) or (finding.seeds,)

@@ -85,7 +85,7 @@ def decide(
         raise RecordedError(f"The margin is {margin!r}: give 0, or the least gain that counts.")
     if paired:
         baseline, candidate = _pairs(baseline, candidate)
-    first, other = (_numbers(name, runs) for name, runs in _named(baseline, candidate))
+    first, other = _numbers("candidate", candidate), _numbers("baseline", baseline)
     if len(other) < 2:
         return Decision(
             Choice.RUN_MORE, "one run of the baseline has no spread", baseline=2 - len(other)
@@ -130,10 +130,6 @@ def decide(
             return Decision(Choice.RUN_MORE, "open", more[0], more[-1], verdict)
     why = f"{most} runs would not have it kept, even if it were two standard errors better"
     return Decision(Choice.DISCARD, why, verdict=verdict)
-
-
-def _named(baseline: Runs, candidate: Runs) -> list[tuple[str, Runs]]:
-    return [("candidate", candidate), ("baseline", baseline)]
 
 
 def _numbers(name: str, runs: Runs) -> Array:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from repro.arm import Needs
-from repro.judge import Design, Effect, OneLook, Outcome, Verdict
+from repro.judge import AnyTime, Design, Effect, OneLook, Outcome, Verdict
 from repro.judge.measured import Measured
 from repro.judge.statistic import critical
 from repro.recorded.rows import RecordedError
-from repro.recorded.runs import ranges
 from repro.recorded.source import AS_RECORDED, Recorded, RecordedArm
 from repro.text import counted
 
@@ -25,7 +24,7 @@ def design_of(arms: Sequence[RecordedArm]) -> Design:
 
     Raises `Needs` where runs for the design are missing.
     """
-    looks = {arm.source.looks for arm in arms}
+    looks = {(arm.source.looks, arm.source.is_any_time) for arm in arms}
     if len(looks) > 1:
         raise RecordedError("The sources of a claim declare other looks: give all the same looks=.")
     counts = {arm: len(_seeds(arm)) for arm in arms}
@@ -33,9 +32,9 @@ def design_of(arms: Sequence[RecordedArm]) -> Design:
     for arm, count in counts.items():
         if count < 2:
             raise Needs(f"has {count} run of {arm.label} in {arm.data}; needs two to have a spread")
-    declared = looks.pop()
+    declared, is_any_time = looks.pop()
     if not declared:
-        return OneLook(looks=(max(counts.values()),))
+        return (AnyTime if is_any_time else OneLook)(looks=(max(counts.values()),))
     for arm, count in counts.items():
         if count < declared[0]:
             raise Needs(
@@ -58,9 +57,10 @@ def _require_pairs(arms: Sequence[RecordedArm]) -> None:
         if missing:
             other = next(a for a in arms if missing[0] in _seeds(a))
             raise Needs(
-                f"needs {arm.label} at seed {ranges(missing)}, which {other.label} has: paired=True"
-                f" compares the same seeds of both (a run that failed is a row without a value and"
-                " diverged= says what it counts as; without paired=True counts may differ)"
+                f"needs {arm.label} at {other.named(*missing)}, which {other.label} has:"
+                " paired=True compares the same seeds of both (a run that failed is a row without"
+                " a value and diverged= says what it counts as; without paired=True counts may"
+                " differ)"
             )
 
 
@@ -83,10 +83,10 @@ def require_same_ends(arms: Sequence[RecordedArm], metrics: Iterable[str]) -> No
         first, last = (by(ends, key=lambda pair: pair[1]) for by in (min, max))
         (arm, end), (other, longest) = first, last
         raise RecordedError(
-            f"{metric} of {arm.label} ends at {arm.source.columns.epoch} {end} (seed"
-            f" {ranges(ends[first])}), and of {other.label} at {longest} (seed"
-            f' {ranges(ends[last])}): complete what was cut off, or say ends="{AS_RECORDED}" in'
-            " recorded(…) where that is meant, as with early stopping."
+            f"{metric} of {arm.label} ends at {arm.source.columns.epoch} {end}"
+            f" ({arm.named(*ends[first])}), and of {other.label} at {longest}"
+            f" ({other.named(*ends[last])}): complete what was cut off, or say"
+            f' ends="{AS_RECORDED}" in recorded(…) where that is meant, as with early stopping.'
         )
 
 
@@ -115,7 +115,7 @@ def not_finite(arm: RecordedArm, seeds: Iterable[int]) -> list[str]:
     runs = of_arm.runs
     for seed in seeds:
         lines += [
-            f"{arm.label}, seed {seed}: another run of it logged nothing ({row.said})"
+            f"{arm.label}, {arm.named(seed)}: another run of it logged nothing ({row.said})"
             for row in of_arm.again.get(seed, ())
         ]
         for name in arm.source.metrics:
@@ -126,7 +126,7 @@ def not_finite(arm: RecordedArm, seeds: Iterable[int]) -> list[str]:
                 if name in diverged:
                     counts = f"that counts as {diverged[name]:g}"
                 lines.append(
-                    f"{arm.label}, seed {seed} ({runs[seed].first.where}) has {has}: {counts}"
+                    f"{arm.label}, {arm.named(seed)} ({runs[seed].first.where}) has {has}: {counts}"
                 )
     return lines
 

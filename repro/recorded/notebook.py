@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import product
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from repro.judge import (
     require_level,
 )
 from repro.judge.scale import Array
-from repro.recorded.rows import RecordedError
+from repro.recorded.rows import RecordedError, require_spread
 from repro.recorded.runs import ranges
 
 METRIC = Metric("identity")
@@ -62,7 +62,7 @@ def judge(
     >>> verdict.seeds
     3
     >>> judge({"new": [1.1, 1.2, 1.3], "old": [2.0, 2.1, 2.1]}, lambda a, b: a < b, spread="same")
-    <reproduced: old - new = 0.867 [0.56, 1.17], 3 seeds, unpaired, one spread, level 0.5 %>
+    <reproduced: old - new = 0.867 [0.56, 1.17], 3 runs, unpaired, one spread, level 0.5 %>
     """
     if claim is None and len(arms) != 2:
         raise RecordedError(
@@ -75,7 +75,12 @@ def judge(
     design = OneLook if looks is None else AnyTime
     most = max(map(len, by_seed.values()))
     both = Judge(design(looks=(most,), level=2 * require_level(level)))
-    measured = measured_arms(both, by_seed, metric=metric, on=on, paired=paired, spread=spread)
+    keys = [key for values in arms.values() if isinstance(values, Mapping) for key in values]
+    has_seeds = (paired or keys) and not any(isinstance(key, str) for key in keys)
+    word = "seeds" if has_seeds else "runs"
+    measured = measured_arms(
+        both, by_seed, metric=metric, on=on, paired=paired, spread=spread, word=word
+    )
     verdict: object = claim(*measured) if claim else measured[0] > measured[1]
     if not isinstance(verdict, Verdict):
         raise RecordedError(
@@ -87,31 +92,31 @@ def judge(
 
 def measured_arms(
     both: Judge,
-    arms: Mapping[str, Mapping[int, object]],
+    arms: Mapping[str, Mapping[Any, object]],
     *,
     metric: str,
     on: Metric,
     paired: bool,
     spread: Spread,
+    word: str,
     others: Sequence[Array] = (),
 ) -> list[Measured]:
     """Return the arms of values by seed for a judge; raises `RecordedError`.
 
     With one spread for all, that of the `others` is the same.
     """
-    if spread not in ("own", "same"):
-        raise RecordedError(f'spread={spread!r} is not known: say "same", or leave it out.')
-    if paired and spread == "same":
-        raise RecordedError(
-            "Pairs have one spread, that of their differences: leave one of both out."
-        )
+    require_spread(spread, paired=paired)
     samples = {name: _values(name, list(values.values())) for name, values in arms.items()}
     if on.scale != "log":
         _require_one_unit(samples)
     if paired:
-        _require_pairs(arms)
+        _require_pairs(arms, word)
     runs = {
-        name: Runs(label=name, by_seed=dict(zip(arms[name], sample.tolist(), strict=True)))
+        name: Runs(
+            label=name,
+            by_seed=dict(zip(arms[name], sample.tolist(), strict=True)),
+            named=f"{word.removesuffix('s')} {{}}".format,
+        )
         for name, sample in samples.items()
     }
     distinct = [np.delete(sample, sorted(runs[name].left_out)) for name, sample in samples.items()]
@@ -126,6 +131,7 @@ def measured_arms(
             is_exact=on.exact,
             pairing=None if paired else name,
             runs=partial(_first_runs, runs[name]),
+            word=word,
             alike=(lambda: same) if spread == "same" else None,
             origin=(name, metric),
         )
@@ -170,12 +176,14 @@ def _require_one_unit(samples: Mapping[str, Array]) -> None:
             )
 
 
-def _require_pairs(by_seed: Mapping[str, Mapping[int, object]]) -> None:
-    every = set[int]().union(*by_seed.values())
+def _require_pairs(by_seed: Mapping[str, Mapping[Any, object]], word: str) -> None:
+    every = set[Any]().union(*by_seed.values())
     for name, own in by_seed.items():
         if own.keys() != every:
+            missing = every - own.keys()
+            named = ranges(missing) if word == "seeds" else ", ".join(sorted(map(str, missing)))
             raise RecordedError(
-                f"{name} has no value at seed {ranges(every - own.keys())}, which another arm has:"
+                f"{name} has no value at {word.removesuffix('s')} {named}, which another arm has:"
                 " paired=True takes the same seeds of all."
             )
 

@@ -16,6 +16,20 @@ class RecordedError(ValueError):
     """Recorded results cannot be used; the message says what is wrong and what to do."""
 
 
+class NoFile(RecordedError):
+    """No file is there that a path names."""
+
+
+def require_spread(spread: str, *, paired: bool) -> None:
+    """Raise `RecordedError` unless arms can have this spread, `own` or `same`."""
+    if spread not in ("own", "same"):
+        raise RecordedError(f'spread={spread!r} is not known: say "same", or leave it out.')
+    if paired and spread == "same":
+        raise RecordedError(
+            "Pairs have one spread, that of their differences: leave one of both out."
+        )
+
+
 Read = Callable[[Path], Iterable[Mapping[str, object]]]
 """A reader: returns the rows of a file or a folder, each with its cells by column."""
 
@@ -68,9 +82,10 @@ def rows_of(
     """
     pattern = Pattern(path)
     rows: list[Row] = []
-    for each, fields in pattern.paths_in(folder):
+    paths = list(pattern.paths_in(folder))
+    for each, fields in paths:
         if not each.exists():
-            raise RecordedError(f"There is no file {each}.")
+            raise NoFile(f"There is no file {each}.")
         start = folder if each.is_relative_to(folder) else Path(each.anchor)
         file = File(path if not fields else each.relative_to(start).as_posix(), _sha(each))
         for place, cells in _placed(each, file, read):
@@ -82,7 +97,8 @@ def rows_of(
             rows.append(row)
     if not rows:
         where = f", looked for in {folder}: the folders or files are named in another way"
-        raise RecordedError(f"No row was found in {path}{where * bool(pattern.names)}.")
+        kind = RecordedError if paths else NoFile
+        raise kind(f"No row was found in {path}{where * bool(pattern.names)}.")
     return rows if columns is None else _melted(rows, Pattern(columns), metrics)
 
 

@@ -15,6 +15,9 @@ Number = float | list[float | None] | None
 Chosen = tuple[tuple[str, Setting], ...]
 """The settings of an arm: pairs of a column and its value."""
 
+NO_NUMBER = "is no whole number; number all runs, or give names to all of them"
+"""Says what is wrong with the cell of a seed."""
+
 WORDS = ("true", "false", "none")
 """Settings that are constants of Python, in any case."""
 
@@ -54,6 +57,8 @@ class RecordedRun:
 
     first: Row
     """Its first row, which may be the only one."""
+    name: str = ""
+    """Its name, where runs have names and no numbers."""
     measures: dict[str, Number] = field(default_factory=dict)
     """Its last values; None for a value that is not finite. An empty cell gives no entry."""
     curves: dict[str, dict[int, Number]] = field(default_factory=dict)
@@ -97,6 +102,7 @@ def runs_of(rows: Sequence[Row], columns: Columns) -> dict[Chosen, RecordedArmRu
     known: dict[tuple[object, ...], Chosen] = {}
     logged = {row.cells.get(RUN) for row in rows if columns.has_value(row)}
     silent: list[tuple[RecordedArmRuns, Row]] = []
+    names = named_runs(rows, columns.seed)
     for row in rows:
         texts = tuple(row.cells.get(name) for name in columns.arm)
         if texts not in known:
@@ -104,11 +110,11 @@ def runs_of(rows: Sequence[Row], columns: Columns) -> dict[Chosen, RecordedArmRu
             known[texts] = tuple((name, setting(text)) for name, text in named)
         of_arm = arms.setdefault(known[texts], RecordedArmRuns())
         if not of_arm.wrong:
-            of_arm.wrong = _add(of_arm.runs, row, columns)
+            of_arm.wrong = _add(of_arm.runs, row, columns, names)
         if RUN in row.cells and row.cells[RUN] not in logged:
             silent.append((of_arm, row))
     for of_arm, row in silent:
-        seed = whole(row.cells.get(columns.seed)) if columns.seed else None
+        seed = number_of(row, of_arm.runs, columns, names) if columns.seed else None
         if seed in of_arm.runs and (of_arm.runs[seed].curves or of_arm.runs[seed].measures):
             of_arm.again.setdefault(seed, []).append(row)
     for of_arm in arms.values():
@@ -131,15 +137,22 @@ def _require_columns(rows: Sequence[Row], columns: Columns) -> None:
             )
 
 
-def _add(runs: dict[int, RecordedRun], row: Row, columns: Columns) -> str:
+def named_runs(rows: Iterable[Row], column: str | None) -> dict[str, int]:
+    """Return a number for each name of a run; empty where a cell of the column is no name."""
+    cells = {row.cells.get(column): None for row in rows} if column else {}
+    is_named = all(isinstance(x, str) and not (is_empty(x) or is_number(x)) for x in cells)
+    return {str(name): n for n, name in enumerate(cells, 1)} if is_named else {}
+
+
+def _add(runs: dict[int, RecordedRun], row: Row, columns: Columns, names: Mapping[str, int]) -> str:
     """Add a row to the run of its seed; return what is wrong with the row, or an empty text."""
-    seed = whole(row.cells.get(columns.seed)) if columns.seed else _number_of(row, runs, columns)
+    seed = number_of(row, runs, columns, names)
     if seed is None:
-        why = "is no whole number; number the runs, or leave seed= out where they are not paired"
-        return row.wrong(columns.seed or "", why)
+        return row.wrong(columns.seed or "", NO_NUMBER)
+    name = str(row.cells[columns.seed]) if columns.seed and names else ""
     if columns.epoch is None and seed in runs:
-        return _twice(runs[seed], row, seed, columns)
-    run = runs.setdefault(seed, RecordedRun(row))
+        return _twice(runs[seed], row, f"Run {name}" if name else f"Seed {seed}", columns)
+    run = runs.setdefault(seed, RecordedRun(row, name))
     for metric, column in columns.metrics.items():
         cell = row.cells.get(column)
         if is_empty(cell):
@@ -162,15 +175,24 @@ def _add(runs: dict[int, RecordedRun], row: Row, columns: Columns) -> str:
         if epoch in curve:
             return row.wrong(
                 column,
-                f"is a second value of seed {seed} at {columns.epoch} {epoch}; two runs share a"
-                " seed, or another column counts the steps",
+                f"is a second value of {f'run {name}' if name else f'seed {seed}'} at"
+                f" {columns.epoch} {epoch}; two runs share a seed, or another column counts the"
+                " steps",
             )
         curve[epoch] = value
     return ""
 
 
-def _number_of(row: Row, runs: dict[int, RecordedRun], columns: Columns) -> int:
-    """Return the number of a run without a seed: of its file where it has a row for each epoch."""
+def number_of(
+    row: Row, runs: Mapping[int, RecordedRun], columns: Columns, names: Mapping[str, int]
+) -> int | None:
+    """Return the seed of a row, or the number of its run; None where its cell is no seed.
+
+    Without a column of seeds, the run is its file where it has a row for each epoch.
+    """
+    if columns.seed is not None:
+        cell = row.cells.get(columns.seed)
+        return names[str(cell)] if names else whole(cell)
     if columns.epoch is None:
         return len(runs) + 1
     own = row.cells.get(RUN, row.file.name)
@@ -178,7 +200,7 @@ def _number_of(row: Row, runs: dict[int, RecordedRun], columns: Columns) -> int:
     return next(known, len(runs) + 1)
 
 
-def _twice(run: RecordedRun, row: Row, seed: int, columns: Columns) -> str:
+def _twice(run: RecordedRun, row: Row, which: str, columns: Columns) -> str:
     """Say that two rows have one arm and seed, and name the columns in which they differ."""
     told = {*columns.arm, columns.seed, *columns.metrics.values()}
     first = run.first
@@ -187,7 +209,7 @@ def _twice(run: RecordedRun, row: Row, seed: int, columns: Columns) -> str:
         for name in row.cells
         if name not in told and first.cells.get(name) != row.cells.get(name)
     ]
-    both = f"Seed {seed} is there twice, in {first.where} and {row.where}"
+    both = f"{which} is there twice, in {first.where} and {row.where}"
     if apart:
         return (
             f"{both}, which differ in {', '.join(apart)}: name what tells arms apart in arm=[…], or"
@@ -251,6 +273,18 @@ def number(cell: object) -> Number:
     if isinstance(cell, list | tuple):
         return [_finite(each) for each in cell]
     return _finite(cell)
+
+
+def is_number(cell: object) -> bool:
+    """Return whether a cell is one number.
+
+    >>> is_number("0.5"), is_number("nan"), is_number("high"), is_number([1, 2])
+    (True, True, False, False)
+    """
+    try:
+        return not isinstance(number(cell), list)
+    except ValueError:
+        return False
 
 
 def _finite(cell: object) -> float | None:

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import product
 from pathlib import Path
 from statistics import fmean
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 
-from repro.arm import Arm, Metric, Settings
+from repro.arm import Arm, Metric, Needs, Settings
 from repro.judge import Runs
 from repro.judge.scale import Array
-from repro.recorded.rows import Read, RecordedError, Row, rows_of
-from repro.recorded.runs import WORDS, Chosen, Columns, RecordedArmRuns, runs_of, setting
+from repro.recorded.rows import NoFile, Read, RecordedError, Row, require_spread, rows_of
+from repro.recorded.runs import WORDS, Chosen, Columns, RecordedArmRuns, ranges, runs_of, setting
 
 ALL = 2**63
 """A number of seeds that stands for all."""
@@ -38,10 +38,11 @@ def recorded(
     tags: Mapping[str, str] | None = None,
     columns: str | None = None,
     diverged: Mapping[str, float] | None = None,
-    looks: Sequence[int] = (),
+    looks: Sequence[int] | Literal["any"] = (),
     ends: str = "alike",
     spread: str = "own",
     read: Read | None = None,
+    get: str = "",
 ) -> Recorded:
     """Return the recorded runs of one or many files as a source; claims take arms from it.
 
@@ -50,18 +51,19 @@ def recorded(
     lines, JSON and Parquet. For other files give `read`, a function of the path that returns rows
     as mappings.
 
-    `arm` names the columns that tell arms apart, `seed` the column that numbers runs, and `epoch`
-    the column that counts epochs or steps. Without numbers say `seed=None`: then each row is a run,
-    and with `epoch` each file. `tags` maps a metric to its name in the files, if that differs.
-    `columns` is a pattern for wide tables: `seed_{seed}`, or `{method} - {metric}`.
+    `arm` names the columns that tell arms apart, `seed` the column that numbers or names runs, and
+    `epoch` the column that counts epochs or steps. Without either say `seed=None`: then each row is
+    a run, and with `epoch` each file. `tags` maps a metric to its name in the files, if that
+    differs. `columns` is a pattern for wide tables: `seed_{seed}`, or `{method} - {metric}`.
 
     `paired=True` says that a seed is the same initialisation and data order in every arm. A missing
     value or NaN leaves a claim inconclusive, unless `diverged` gives a value for it.
-    `looks` declares the numbers of seeds at which to judge, if more runs will come; by default
-    there is one look. With `ends="as recorded"` runs may end at different epochs, as with early
-    stopping. Otherwise claims on such runs are refused, since a run that was cut off has no final
-    value. `spread="same"` says that all arms have one spread, which few runs then estimate
-    together.
+    `looks` declares the numbers of seeds at which to judge, if more runs will come, or `"any"` to
+    judge whenever they do; by default there is one look. With `ends="as recorded"` runs may end at
+    different epochs, as with early stopping. Otherwise claims on such runs are refused, since a run
+    that was cut off has no final value. `spread="same"` says that all arms have one spread, which
+    few runs then estimate together. `get` says how to make the file: without the file, claims are
+    not run and repeat it.
 
     >>> RESULTS = recorded("results.csv", arm=["method", "width"], seed="seed",
     ...                    metrics={"accuracy": Metric("log-odds", examples=10_000)})
@@ -85,12 +87,7 @@ def recorded(
             )
     if ends not in ("alike", AS_RECORDED):
         raise RecordedError(f"ends={ends!r} is not known: say {AS_RECORDED!r}, or leave it out.")
-    if spread not in ("own", "same"):
-        raise RecordedError(f'spread={spread!r} is not known: say "same", or leave it out.')
-    if paired and spread == "same":
-        raise RecordedError(
-            "Pairs have one spread, that of their differences: leave one of both out."
-        )
+    require_spread(spread, paired=paired)
     unknown = {*(tags or {}), *(diverged or {})} - metrics.keys()
     if unknown:
         raise RecordedError(f"{min(unknown)!r} is none of the metrics {', '.join(metrics)}.")
@@ -109,10 +106,12 @@ def recorded(
         paired=paired,
         wide=columns,
         diverged=dict(diverged or {}),
-        looks=tuple(looks),
+        looks=() if looks == "any" else tuple(looks),
+        is_any_time=looks == "any",
         may_end_apart=ends == AS_RECORDED,
         has_one_spread=spread == "same",
         read=read,
+        get=get,
     )
 
 
@@ -128,9 +127,11 @@ class Recorded:
     wide: str | None
     diverged: dict[str, float]
     looks: tuple[int, ...]
+    is_any_time: bool
     may_end_apart: bool
     has_one_spread: bool
     read: Read | None
+    get: str = ""
     empty: list[Row] = field(default_factory=list)
     """The rows of runs without any cell that is read; they crashed as they began."""
     _only: dict[Chosen, Chosen] = field(default_factory=dict)
@@ -156,13 +157,18 @@ class Recorded:
     @cached_property
     def arms(self) -> dict[Chosen, RecordedArmRuns]:
         """The runs of each arm; the files are read once."""
-        rows = rows_of(
-            self.path,
-            folder=self.folder,
-            read=self.read,
-            columns=self.wide,
-            metrics=list(self.columns.metrics.values()),
-        )
+        try:
+            rows = rows_of(
+                self.path,
+                folder=self.folder,
+                read=self.read,
+                columns=self.wide,
+                metrics=list(self.columns.metrics.values()),
+            )
+        except NoFile:
+            if not self.get:
+                raise
+            raise Needs(f"needs {self.path}: {self.get}") from None
         self.empty = list(filter(self.columns.is_empty, rows))
         return runs_of([row for row in rows if not self.columns.is_empty(row)], self.columns)
 
@@ -248,9 +254,10 @@ class Recorded:
                 alike.setdefault((place, *others), []).append(chosen)
         return alike
 
-    def label_of(self, chosen: Chosen) -> str:
-        """Return the settings that differ among the arms; a number has its name before it."""
-        shown = [pair for pair in chosen if pair[0] in self._varying] or list(chosen)
+    def label_of(self, chosen: Chosen, among: Collection[Chosen] = ()) -> str:
+        """Return the settings that differ among some arms, or all; a number follows its name."""
+        varying = _varying(among) if among else self._varying
+        shown = [pair for pair in chosen if pair[0] in varying] or list(chosen)
         words = (
             value if isinstance(value, str) and value not in WORDS else f"{name} {value}"
             for name, value in shown
@@ -259,8 +266,7 @@ class Recorded:
 
     @cached_property
     def _varying(self) -> set[str]:
-        every = [dict(chosen) for chosen in self.arms]
-        return {name for name in self.columns.arm if len({each[name] for each in every}) > 1}
+        return _varying(self.arms)
 
     @cached_property
     def content(self) -> str:
@@ -270,6 +276,14 @@ class Recorded:
             return f"{self.path} (sha256 {next(iter(files)).sha256[:12]})"
         text = "".join(sorted(f"{each.sha256}  {each.name}\n" for each in files))
         return f"{self.path} ({len(files)} files, {hashlib.sha256(text.encode()).hexdigest()[:12]})"
+
+
+def _varying(arms: Iterable[Chosen]) -> set[str]:
+    """Return the settings in which arms differ."""
+    every: dict[str, set[object]] = {}
+    for name, value in (pair for chosen in arms for pair in chosen):
+        every.setdefault(name, set()).add(value)
+    return {name for name, values in every.items() if len(values) > 1}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -321,6 +335,19 @@ class RecordedArm(Arm):
     def seeds(self, count: int) -> list[int]:  # type: ignore[override]  # each arm has its own
         """Return the first `count` recorded seeds, or all if there are fewer."""
         return list(self.source.runs(self.chosen).runs)[:count]
+
+    @property
+    def word(self) -> str:
+        """What is counted of it: seeds, or runs where these have a name or nothing."""
+        runs = self.source.runs(self.chosen).runs.values()
+        is_named = self.source.columns.seed is None or any(run.name for run in runs)
+        return "runs" if is_named else "seeds"
+
+    def named(self, *seeds: int) -> str:
+        """Return its runs in words, by their seeds, names or numbers."""
+        runs = self.source.runs(self.chosen).runs
+        names = [runs[seed].name for seed in seeds]
+        return f"{self.word.removesuffix('s')} {', '.join(names) if all(names) else ranges(seeds)}"
 
     def alike(self, metric: str) -> Any:
         return partial(self.source.alike, metric) if self.source.has_one_spread else None

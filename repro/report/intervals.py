@@ -138,7 +138,7 @@ def _of_claim(
 def _quantity(finding: FindingData, effect: EffectData) -> str:
     if effect.unit == "ratio":
         return RATIO
-    is_of_one_arm = effect.kind == "run" and finding.samples[effect.sides[1]].fixed
+    is_of_one_arm = effect.kind in ("run", "print") and finding.samples[effect.sides[1]].fixed
     if is_of_one_arm or _fixed_side(finding, effect) is not None:
         return effect.unit
     return f"difference in {effect.unit}"

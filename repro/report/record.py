@@ -65,8 +65,9 @@ class EffectData:
     """One comparison of a statement; amounts are in `unit`, except `plain` of gains."""
 
     label: str
-    kind: Literal["difference", "share", "run"]
-    """`run`: one run, or the mean of a few, compared with a documented number."""
+    kind: Literal["difference", "share", "run", "print"]
+    """`run`: one run, or the mean of a few, compared with a documented number; `print`: the mean
+    or the spread of runs, compared with a printed one."""
     unit: str
     plain: float | None
     """The difference or the ratio of the means, or of their gains, in the metric's unit."""
@@ -78,7 +79,7 @@ class EffectData:
     """Low end of the interval, over all looks together."""
     high: float | None
     relation: Literal[">", "<", "≈"]
-    """The claim: estimate > bound, estimate < bound, or (≈) the bound is a documented run."""
+    """The claim: estimate > bound, estimate < bound, or (≈) the bound is a run, or a print."""
     bound: float
     state: Literal["holds", "contradicted", "open"]
     needed: bool
@@ -178,13 +179,13 @@ class ClaimRecord:
     reason: Reason = Reason.NONE
     """Why it is not run, or why no number of seeds would settle it; else empty."""
     p: float | None
-    """The smallest level at which the same looks would have given this verdict; null if all is
-    exact or nothing was run."""
+    """The smallest level, both directions together, at which the same looks would have given this
+    verdict; null if all is exact or nothing was run."""
     level: float = 0.0
-    """The allowed chance of a false verdict, both directions together; 0 if all is exact or nothing
-    was run."""
-    one_sided_level: float = 0.0
-    """The allowed chance of a false verdict in one direction, where it is not 0.005; else 0."""
+    """The allowed chance of a false verdict in one direction, as declared; 0 if nothing was run."""
+    false_at_most: float = 0.0
+    """The allowed chance of a false verdict, summed over both directions and all findings that are
+    not exact."""
     looks: list[int] = field(default_factory=list)
     """The numbers of seeds at which to look, declared before training; empty for one look at all
     existing runs."""
@@ -337,7 +338,7 @@ def _effect_data(effect: Effect) -> EffectData:
         estimate=estimate,
         low=low,
         high=high,
-        relation="≈" if effect.kind == "run" else "<" if effect.below else ">",
+        relation="≈" if effect.kind in ("run", "print") else "<" if effect.below else ">",
         bound=effect.bound,
         state="holds" if effect.holds else "contradicted" if effect.fails else "open",
         needed=effect.needed,

@@ -164,12 +164,12 @@ def false_verdicts(records: Sequence[ClaimRecord]) -> str:
     >>> false_verdicts(results.claims)
     '6 verdicts on random quantities are settled: on average at most 0.07 of them are false'
     """
-    random = [record for record in records if record.level]
+    random = [record for record in records if record.false_at_most]
     settled = sum(record.is_settled for record in random)
     if not settled:
         return ""
     verdicts = f"{counted(settled, 'verdict')} on random quantities"
-    most = min(float(settled), sum(record.level for record in random))
+    most = min(float(settled), sum(record.false_at_most for record in random))
     are = "is" if settled == 1 else "are"
     return f"{verdicts} {are} settled: on average at most {most:.2g} of them {are} false"
 

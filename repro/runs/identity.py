@@ -62,7 +62,8 @@ def settings_of(arm: Arm) -> dict[str, Any]:
 def other_settings(then: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     """Return in which setting a stored result differs from an arm of today; empty if in none.
 
-    A setting that the result does not have came later, and had today's default.
+    A setting that the result does not have came later, and had today's default, if no code that
+    made the result knows its name.
 
     >>> other_settings({"shift": 4}, {"shift": 2})
     'shift 4; the arm says 2'
@@ -76,6 +77,19 @@ def other_settings(then: Mapping[str, Any], now: Mapping[str, Any]) -> str:
         elif repr(value) != repr(now[name]):
             return f"{name} {value!r}; the arm says {now[name]!r}"
     return ""
+
+
+def new_settings(then: Mapping[str, Any], now: Mapping[str, Any]) -> set[str]:
+    """Return the names of settings that a stored result does not have.
+
+    >>> new_settings({"shift": 4}, {"shift": 4, "gain": 1})
+    {'gain'}
+    """
+    found = set(now) - set(then)
+    for name, value in then.items():
+        if isinstance(value, dict) and isinstance(now.get(name), dict):
+            found |= new_settings(value, now[name])
+    return found
 
 
 def engine_of(arm: Arm, *, device: str = "cpu") -> str:

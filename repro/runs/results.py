@@ -15,7 +15,14 @@ from typing import Protocol
 from repro.arm import Arm, Run
 from repro.code.trace import Today, Trace
 from repro.own.arm import OwnArm
-from repro.runs.identity import Identity, identity, name_of, other_settings, settings_of
+from repro.runs.identity import (
+    Identity,
+    identity,
+    name_of,
+    new_settings,
+    other_settings,
+    settings_of,
+)
 from repro.store import Result, Store, run_key
 from repro.text import counted
 
@@ -152,7 +159,11 @@ class Results:
             stored = self.get(start)  # its trace is part of this one
             if stored is not None and made.start not in ("", stored.content):
                 return [f"{name_of(start)}, which it starts from, has changed"]
-        return [f"{x} has changed" for x in self.today.changes(trace, digest=made.trace)]
+        changed = [f"{x} has changed" for x in self.today.changes(trace, digest=made.trace)]
+        new = new_settings(made.settings, settings_of(run.arm))
+        if new and not changed:
+            changed = [f"{name} is new" for name in self.today.mentioned(trace, new)]
+        return changed
 
     def why_again(self) -> list[str]:
         """Return sentences on why stored runs are trained again, the most frequent reason first."""

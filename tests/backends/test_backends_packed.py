@@ -1,15 +1,19 @@
 """Batches in another process: their classes are those of the files that they were defined in."""
 
 import importlib.util
+import os
 import pickle
 import subprocess
 import sys
+from dataclasses import InitVar, dataclass
+from functools import cached_property
 from types import ModuleType
 
 import pytest
 
 from repro.arm import Run
 from repro.backends.packed import Unsendable, packed, unpacked
+from repro.backends.trainer import made_again
 from repro.runs.pool import Batch
 from tests.backends.behaving import Behaving
 
@@ -105,3 +109,32 @@ def test_a_batch_comes_back_as_it_was(loaded):
     again = unpacked(packed(sent))
     assert (again.number, list(again.runs.values()), again.engine) == (1, [{"seed": 0}], "loop")
     assert repr(again.runs) == repr(sent.runs)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grown(Behaving):
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "made_in", os.getpid())
+
+    @cached_property
+    def wide(self) -> int:
+        return 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seeded(Behaving):
+    more: InitVar[int] = 1
+
+    def __post_init__(self, more: int) -> None:
+        object.__setattr__(self, "seen", more)
+
+
+def test_an_arm_is_made_again_where_it_is_trained():
+    sent = Grown()
+    object.__setattr__(sent, "made_in", 0)
+    assert sent.wide == 3
+    made = made_again(sent)
+    assert made == sent
+    assert vars(made)["made_in"] == os.getpid()
+    assert "wide" not in vars(made)
+    assert vars(made_again(Seeded(more=5)))["seen"] == 5  # which is no setting

@@ -3,6 +3,7 @@
 import ast
 import json
 import os
+import sys
 import tempfile
 import textwrap
 
@@ -59,6 +60,7 @@ def test_files_of_machines_stores_caches_and_the_run_itself_do_not_count(tmp_pat
         *(f"{project}/results/runs/a.json", f"{project}/out", f"{project}/out/model.pt"),
         *("/proc/self/stat", "/usr/share/zoneinfo/UTC", "/dev/null", json.__file__),
         *(f"{tempfile.gettempdir()}/x", pytest.__file__, "relative.py"),
+        f"{sys.prefix}/bin/python",
     ):
         assert not counts(path), path
 

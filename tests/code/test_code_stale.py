@@ -29,6 +29,14 @@ FORK = """
 """
 
 
+MAIN = "if __name__ == '__main__':\n {}"
+LOAD = """from importlib.util import *
+def load(path):
+    s = spec_from_file_location('any', path); m = module_from_spec(s); s.loader.exec_module(m)
+    return m
+"""
+
+
 @dataclass
 class Row:
     """A project, and one edit: a file, what stands there (None for a new file), and what comes."""
@@ -47,6 +55,11 @@ def lib(study, text, old="1", new="2", name="lib.py", **more):
 
 def here(study, old, new):
     return Row((STUDY, old, new), study)
+
+
+def variable(expression):
+    study = f"import os\ndef train(): return {expression}"
+    return Row((STUDY, None, ""), study, {}, {"GAIN": "1"}, {"GAIN": "2"})
 
 
 SEEN = {
@@ -305,6 +318,171 @@ SEEN = {
     "an array": lib(
         "import numpy\ndef train(): return numpy.load('a.npy').sum()", "", name="a.npy"
     ),
+    "a file of two names": lib(
+        LOAD + "def train():\n a = load('in/x.py'); load('in/x.py'); return a.f()",
+        "def f(): return 1",
+        name="in/x.py",
+    ),
+    "a name of two files": lib(
+        LOAD + "def train(): return load('in/x.py').f(), load('in/y.py').f()",
+        "def f(): return 1",
+        name="in/x.py",
+        **{"in/y.py": "def f(): return 3"},
+    ),
+    "a module that is loaded again": lib(
+        "import importlib, lib\ndef train():\n v = lib.f(); importlib.reload(lib); return v",
+        "def f(): return 1",
+    ),
+    "a module that a loader changes": lib(
+        "from importlib.machinery import SourceFileLoader as S\nclass L(S):\n"
+        " def source_to_code(self, t, path): return compile(t.replace(b'V', b'W'), path, 'exec')\n"
+        "def train():\n d = {}; exec(L('any', 'in/x.py').get_code('any'), d); return d['W']()",
+        "def V(): return 1",
+        name="in/x.py",
+    ),
+    "the block of a script": lib(CHILD.format("'lib.py'"), MAIN.format("print(1)")),
+    "the block of a module as a script": lib(CHILD.format("'-m', 'lib'"), MAIN.format("print(1)")),
+    "the block of a path": lib(
+        "import runpy\ndef train(): return runpy.run_path('lib.py', run_name='__main__')",
+        MAIN.format("V = 1"),
+    ),
+    "the block of a name": lib(
+        "import runpy\ndef train(): return runpy.run_module('lib', run_name='__main__')",
+        MAIN.format("V = 1"),
+    ),
+    "a block of what is imported": here(
+        "if __name__ != '__main__':\n K = 1\ndef train(): return K", "K = 1", "K = 2"
+    ),
+    "a field of a class in a function": here(
+        "from dataclasses import *\nfrom typing import ClassVar\ndef train():\n"
+        " @dataclass\n class C:\n  x: int = 1\n return [f.name for f in fields(C)]",
+        "x: int",
+        "x: ClassVar[int]",
+    ),
+    "a text that calls": here(
+        "N = []\ndef train():\n f'{N.append(1)}'\n return len(N)", "N.append(1)", "N.clear()"
+    ),
+    "a constant of a script": lib(
+        CHILD.format("'a.py'"), "LR = 1", **{"a.py": "import lib\nprint(lib.LR)"}
+    ),
+    "a constant of a path": lib(
+        "import runpy\ndef train(): runpy.run_path('a.py')",
+        "LR = 1",
+        **{"a.py": "from lib import LR\nprint(LR)"},
+    ),
+    "a constant of code as text": lib(CHILD.format("'-c', 'import lib; print(lib.V)'"), "V = 1"),
+    "a script without its variables": lib(
+        "import subprocess, sys\n"
+        "def train(): return subprocess.check_output([sys.executable, 'a.py'], env={})",
+        "def f(): return 1",
+        **{"a.py": "import lib\nprint(lib.f())"},
+    ),
+    "a script on its own": lib(
+        CHILD.format("'-I', 'a.py'"),
+        "def f(): return 1",
+        **{"a.py": "import sys\nsys.path.append('.')\nimport lib\nprint(lib.f())"},
+    ),
+    "a function of a test's name": here(
+        "def test(x, k=1): return x * k\ndef train(): return test(2)", "k=1", "k=2"
+    ),
+    "a method of a test's name": here(
+        "class tester:\n def run(self, k=1): return k\ndef train(): return tester().run()",
+        "k=1",
+        "k=2",
+    ),
+    "a test that is registered": here(
+        "R = []\ndef register(k): return lambda f: R.append(k)\n@register(1)\ndef test_a(): pass\n"
+        "def train(): return R",
+        "register(1)",
+        "register(2)",
+    ),
+    "operators that register": lib(
+        "import lib\nfrom base import SEEN\ndef train(): return len(SEEN)",
+        "from base import A\n_ = A >> A",
+        "A >> A",
+        "A",
+        **{"base.py": "SEEN = []\nclass N: __rshift__ = lambda s, o: SEEN.append(o)\nA = N()"},
+    ),
+    "a module of a package that is handed on": lib(
+        "import pk.lib\ndef train(): return getattr(pk.lib, 'gain_' + 'a')",
+        "gain_a = 1",
+        name="pk/lib.py",
+        **{"pk/__init__.py": ""},
+    ),
+    "a module of a star import": lib(
+        "from mid import *\ndef train(): return getattr(lib, 'gain_' + 'a')",
+        "gain_a = 1",
+        **{"mid.py": "import lib"},
+    ),
+    "the globals of a function": lib(
+        "from lib import f\ndef train(): return f.__globals__['G_' + 'A']",
+        "G_A = 1\ndef f(): pass",
+    ),
+    "the globals of a frame": here(
+        "import sys\nG_A = 1\ndef train(): return sys._getframe().f_globals['G_' + 'A']",
+        "G_A = 1",
+        "G_A = 2",
+    ),
+    "a name of a module of a file": lib(
+        LOAD + "def train(): return getattr(load('lib.py'), 'G_' + 'A')", "G_A = 1"
+    ),
+    "a name that a library finds": lib(
+        "import pydoc\ndef train(): return pydoc.locate(open('c.txt').read())",
+        "G_A = 1",
+        **{"c.txt": "lib.G_A"},
+    ),
+    "a variable as bytes": variable("os.environb.get(b'GAIN')"),
+    "a variable of a chain": variable("__import__('collections').ChainMap(os.environ)['GAIN']"),
+    "a variable of a template": variable(
+        "__import__('string').Template('$GAIN').substitute(os.environ)"
+    ),
+    "a shell's script": lib(
+        "import os\ndef train(): return os.system('sh ./s.sh')", "exit 1", name="s.sh"
+    ),
+    "a script in a shell": lib(
+        "import subprocess\ndef train(): return subprocess.getoutput('sh ./s.sh')",
+        "echo 1",
+        name="s.sh",
+    ),
+    "a script in place of a fork": lib(
+        "import os\ndef train():\n p = os.fork()\n"
+        " if not p: os.execv('/bin/sh', ['sh', 's.sh'])\n os.waitpid(p, 0)",
+        "exit 1",
+        name="s.sh",
+    ),
+    "the data of a program": lib(
+        "import subprocess\ndef train(): return subprocess.check_output(['echo', '--data=c.txt'])",
+        "1",
+        name="c.txt",
+    ),
+    "a data base": lib(
+        "import sqlite3\ndef train(): return sqlite3.connect('d.db').total_changes",
+        "1",
+        name="d.db",
+    ),
+    "a map of a file": lib(
+        "import numpy\ndef train(): return numpy.memmap('d.bin', 'u1')[0]", "1", name="d.bin"
+    ),
+    "a file that could be written": lib(
+        "import os\ndef train(): return os.read(os.open('d.txt', os.O_RDWR), 9)",
+        "1",
+        name="d.txt",
+    ),
+    "a folder by its number": Row(
+        ("d/b", None, ""),
+        "import os\ndef train(): return os.listdir(os.open('d', os.O_RDONLY))",
+        {"d/a": ""},
+    ),
+    "another target of a link": Row(
+        ("link cur", None, "v2"),
+        "def train(): return open('cur/a').read()",
+        {"v1/a": "1", "v2/a": "2", "link cur": "v1"},
+    ),
+    "another folder behind a link": Row(
+        ("link cur", None, "v2"),
+        "import os\ndef train(): return os.listdir('cur')",
+        {"v1/a": "", "v2/b": "", "link cur": "v1"},
+    ),
 }
 
 USUAL = '''
@@ -387,6 +565,10 @@ def write(folder, files):
         path.parent.mkdir(parents=True, exist_ok=True)
         if name.endswith(".npy"):
             np.save(path, np.arange(3))
+        elif name.startswith("link "):
+            place = folder / name.removeprefix("link ")
+            place.unlink(missing_ok=True)
+            place.symlink_to(text)
         else:
             path.write_text(textwrap.dedent(text))
 
@@ -408,6 +590,33 @@ def test_an_edit_of_what_a_training_used_is_seen(tmp_path, how):
     elif name != STUDY:
         write(tmp_path, {name: new})
     assert changes(tmp_path, trace, row.after)
+
+
+def test_a_file_that_is_edited_while_it_trains_holds_never_again(tmp_path):
+    study = "import subprocess\ndef train():\n open('d').read(); subprocess.run(['sh', 's.sh'])"
+    write(tmp_path, {STUDY: study, "d": "1", "s.sh": "echo 22 > d"})
+    assert changes(tmp_path, trace_of(tmp_path, {}), {}) == ["d"]
+
+
+def test_a_data_base_that_training_writes_is_no_input(tmp_path):
+    study = (
+        "import sqlite3\ndef train():\n"
+        " with sqlite3.connect('d.db') as base: base.execute('create table t(x)')"
+    )
+    write(tmp_path, {STUDY: study})
+    trace = trace_of(tmp_path, {})
+    assert "files" not in trace
+    (tmp_path / "d.db").unlink()
+    assert changes(tmp_path, trace, {}) == []
+
+
+def test_a_place_of_modules_that_training_adds_is_no_change(tmp_path):
+    study = "import sys\ndef train(): sys.path.append('libs'); import lib; return lib.f()"
+    write(tmp_path, {STUDY: study, "libs/lib.py": "def f(): return 1"})
+    trace = trace_of(tmp_path, {})
+    assert changes(tmp_path, trace, {}) == []
+    write(tmp_path, {"lib.py": "def f(): return 2"})
+    assert changes(tmp_path, trace, {}) == ["lib, which was not there,"]
 
 
 def test_no_other_edit_is_seen(tmp_path):

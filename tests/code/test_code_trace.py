@@ -155,3 +155,30 @@ def test_a_module_that_was_read_twice_with_an_edit_between_is_known(today, tmp_p
         assert not texts.twice
         key = texts.add("other", file, text)
     assert texts.twice == {key}
+
+
+ARM = """
+from dataclasses import InitVar
+from typing import ClassVar as Fixed
+
+class A:
+    metrics = {"loss": 1}
+    rate: int = 2
+    size: Fixed[int] = 3
+    seen: InitVar[int] = 4
+
+def train(arm):
+    return arm.rate
+"""
+
+
+def test_of_an_arm_its_settings_count_by_value_and_its_metrics_where_training_reads_them():
+    for text, of_metrics in ((ARM, set()), (ARM.replace("arm.rate", "arm.metrics"), {"A.metrics"})):
+        found = counted({"a": parse(text)}, {"a": ["train"]}, ["a.A"])["a"]
+        members = {name for name in found if name.startswith("A.")}
+        assert members == {"A.size", "A.seen"} | of_metrics
+
+
+def test_the_names_that_the_code_of_a_trace_knows(today):
+    trace = {"modules": {"a_toy": {"Net.forward()": "1", "SIZE": "1"}}}
+    assert today.mentioned(trace, {"depth", "RATE", "gone"}) == ["depth"]

@@ -138,7 +138,7 @@ BAD = [
     (["--where", "host"], ["new.val_loss < 3"], "write --where COLUMN=VALUE"),
     (["--where", "host=h99"], ["new.val_loss < 3"], "No row of runs.csv has host=h99"),
     (["--seed", "number"], ["new.val_loss < 3"], "has no column 'number'"),
-    (["--seed", "host"], ["new.val_loss < 3"], "line 2, column host: 'h1' is no whole number"),
+    (["--seed", "eval/acc"], ["new.val_loss < 3"], "is no whole number; number all runs, or give"),
     (["--last", "0"], ["new.val_loss < 3"], "--last 0 takes no row"),
     (["--last", "1", "--best", "lowest"], ["new.val_loss < 3"], "not allowed with"),
     (["--spread", "same", "--paired"], ["new.val_loss < 3"], "Pairs have one spread"),
@@ -259,3 +259,83 @@ def test_what_cannot_be_imported_is_no_answer(table, missing):
     assert done.returncode == 3
     assert done.stderr.startswith("No answer: ")
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("options", [[], ["--json"], ["--spread", "same"], ["--paired"]])
+def test_a_table_of_single_runs_says_what_is_missing(folder, call, options):
+    rows = ["a,1,3.1", "b,1,3.2", "c,1,3.3"]
+    (folder / "t.csv").write_text("\n".join(["record,seed,loss", *rows]))
+    code, out, err = call("judge", "t.csv", "--arm", "record", *options)
+    assert (code, err) == (0, "")
+    assert "no arm has two runs, and one run has no spread: give each compared arm" in out
+    (folder / "t.csv").write_text("\n".join(["record,seed,loss", *rows, "b,2,3.3"]))
+    assert "only b has two runs" in call("judge", "t.csv", "--arm", "record", *options)[1]
+    (folder / "t.csv").write_text("loss,seed\n3.1,1")
+    code, out, _ = call("judge", "t.csv", *options)
+    assert code == 0
+    assert "there is one arm: name the column that tells arms apart" in out
+
+
+def test_a_table_names_arms_whose_runs_are_alike_and_leaves_out_copies(folder, call):
+    rows = ["a,3", "a,3", "b,2.5", "b,2.6", *["c,2.0123456789"] * 4, "c,2.1123456789"]
+    (folder / "t.csv").write_text("\n".join(["record,loss", *rows]))
+    out = call("judge", "t.csv", "--arm", "record")[1]
+    assert "all runs of a are alike, so they have no spread: does the training use its" in out
+    assert "3 of 5 runs of c repeat another in every value and are left out" in out
+    found = json.loads(call("judge", "t.csv", "--arm", "record", "--json")[1])
+    assert found["arms"]["c"]["runs"] == 2
+    assert len(found["notes"]) == 2
+
+
+def test_a_table_that_cannot_be_made_is_refused(folder, call):
+    (folder / "t.csv").write_text("record,loss,note\na,x,u\nb,3,v\na,1,w\n")
+    for options, said in (
+        (["--arm", "record"], "has none beside those that tell runs apart: name one"),
+        (["--arm", "record", "loss"], "t.csv, line 2, column loss: 'x' is no number"),
+        (["--arm", "record", "--looks", "any", "loss"], "--looks is for sentences"),
+        (["--arm", "record", "--paired", "a.loss < b.loss"], "no column of seeds: name it"),
+    ):
+        code, out, err = call("judge", "t.csv", *options)
+        assert (code, out) == (3, "")
+        assert said in err
+    (folder / "t.csv").write_text("record,loss\n")
+    assert call("judge", "t.csv", "--arm", "record")[::2] == (3, "No row was found in t.csv.")
+
+
+def test_a_printed_mean_is_a_sentence(table, lines, call):
+    values = column(lines, "new")
+    right = f"{np.mean(values):.4f} ± {np.std(values, ddof=1):.4f}"
+    asked = ("judge", table.name, "--arm", "method")
+    code, out, _ = call(*asked, f'new.val_loss.prints("{right}")')
+    assert (code, out.splitlines()[0].split()[:4]) == (0, ["reproduced", "mean", "of", "new"])
+    assert out.endswith(f"printed {right.partition(' ')[0]}, 10 runs, exact")
+    code, out, _ = call(*asked, "--json", "new.val_loss.prints('3.3')", "new.val_loss < 3.28")
+    assert (code, json.loads(out.splitlines()[0])["printed"]) == (0, "3.3")
+    code, out, _ = call(*asked, "new['val_loss'].prints('3.2')")
+    assert (code, out.split()[0]) == (1, "refuted")
+    for wrong in ("new.val_loss.prints(3.27)", "new.val_loss.prints()", "new.val_loss.prints(x)"):
+        assert call(*asked, wrong)[0] == 3
+
+
+def test_a_table_of_shares_is_tested_as_its_sentences_are(folder, call):
+    solved = {"a": 0, "b": 2, "c": 12}
+    rows = [f"{arm},{run},{int(run < n)}" for arm, n in solved.items() for run in range(12)]
+    (folder / "s.csv").write_text("\n".join(["arm,seed,solved", *rows]))
+    asked = ("judge", "s.csv", "--arm", "arm", "--scale", "share", "--json")
+    found = json.loads(call(*asked)[1])
+    assert found["ties"] == [["a", "b"], ["c"]]
+    for pair in found["apart"]:
+        low, high = (solved[arm] for arm in pair["arms"])
+        theirs = stats.fisher_exact([[high, 12 - high], [low, 12 - low]], alternative="greater")
+        assert pair["p"] == pytest.approx(theirs.pvalue)
+
+
+def test_runs_with_names_are_paired_by_them(folder, call):
+    rows = [
+        f"{arm},{run},{x + n}" for arm, x in (("a", 1), ("b", 3)) for n, run in enumerate("uvw")
+    ]
+    (folder / "n.csv").write_text("\n".join(["arm,run,loss", *rows]))
+    asked = ("judge", "n.csv", "--arm", "arm", "--seed", "run", "--paired", "a.loss < b.loss")
+    assert "3 pairs" in call(*asked)[1]
+    (folder / "n.csv").write_text("\n".join(["arm,run,loss", *rows, "b,x,3.5", "b,z,3.2"]))
+    assert "a has no value at run x, z, which another arm has" in call(*asked)[2]

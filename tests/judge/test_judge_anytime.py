@@ -161,7 +161,7 @@ def test_an_open_verdict_names_the_runs_that_would_just_settle_it():
     assert "more runs would just settle it" in verdict.advice
     assert "looks at any time" in str(verdict)
     alike = judge({"a": exact(0.001, 1.0, 6), "b": exact(0.0, 1.0, 6)}, looks="any")
-    assert "more than 200 seeds" in alike.advice
+    assert "more than 200 runs" in alike.advice
 
 
 def test_claims_without_such_a_test_are_refused():

@@ -198,12 +198,22 @@ def test_a_line_has_the_number_that_its_interval_is_of():
         (c > d, "a - b", (x - y).mean(), ""),
         (e > f, "a / b", stats.gmean(ratio), " times on log"),
         (f.falls_below(e), "a / b", stats.gmean(ratio), " times on log"),
-        (e.exceeds(f, by_ratio=1.01), "a / b", stats.gmean(ratio), " times on log"),
+        (
+            e.exceeds(f, by_ratio=1.01),
+            "a / b",
+            stats.gmean(ratio),
+            " times on log, claimed > 1.01",
+        ),
         (e > 0.7, "a - 0.7", stats.gmean(lost) - 0.7, " on log"),
         (by_logs, "(a / b) / (c / d)", stats.gmean(ratio / z * w), " times on log"),
         (as_it_is, "(a - b) - (c - d)", (x - y - z + w).mean(), ""),
         (by_odds, "(a - b) - (c - d)", step.mean(), " on log-odds"),
-        (run.agrees_with(0.8, runs=1, within=0.5), "one run of a", stats.gmean(lost), ""),
+        (
+            run.agrees_with(0.8, runs=1, within=0.5),
+            "one run of a",
+            stats.gmean(lost),
+            ", documented 0.8",
+        ),
     ):
         (effect,) = verdict.effects
         assert effect.estimate == pytest.approx(estimate, abs=1e-3)

@@ -2,6 +2,7 @@
 
 import json
 import re
+import statistics
 from pathlib import Path
 
 import pytest
@@ -76,7 +77,7 @@ def test_a_level_of_its_own_stands_in_the_ledger_and_another_one_fails_the_gate(
 
     write_claims(0.05)
     run(project, "--update-ledger", "--report", "report")
-    assert record(project)[0]["one_sided_level"] == 0.05
+    assert record(project)[0]["level"] == 0.05
     ledger = (project.path / "ledger" / "test_results.toml").read_text()
     assert ledger.count("level = 0.05\n") == 1
     assert run(project, "--gate").ret == 0
@@ -180,6 +181,23 @@ def test_declared_looks_are_taken_in_turn(project):
     run(project, "-rs").stdout.fnmatch_lines(["*needs 20 for the first of its declared looks*"])
 
 
+def test_a_record_that_grows_may_be_judged_at_any_time(project):
+    open_ = {"plain": 0.93, "smoothing": 0.936, "mixup": 0.9321}
+    say(project, 'looks="any"')
+    for seeds in (3, 12, 20):
+        write(project, table(seeds=seeds, means=open_))
+        run(project, "--update-ledger", "--report", "report")
+        judged = record(project, "mixup")[0]
+        assert (judged["verdict"], judged["one_look"]) == ("inconclusive", [])
+        assert "looks at any time" in judged["text"]
+    assert record(project)[0]["verdict"] == "reproduced"
+    say(project, "")  # one look, after which it is too late for another
+    run(project, "--update-ledger")
+    write(project, table(seeds=30, means=open_))
+    say(project, 'looks="any"')
+    assert "one look that spent its whole level" in " ".join(record_of_error(project).split())
+
+
 def test_arms_that_are_trained_are_not_compared_and_no_recorded_run_is_left_out(project):
     project.makepyfile(
         test_others="""
@@ -259,3 +277,75 @@ def test_a_session_of_errors_alone_has_an_end_and_a_report_too(project):
     result = run(project, "--report", "report")
     result.stdout.fnmatch_lines(["failed: 1", "  error: pytest *", "the report is *"])
     assert "ValueError: no seven" in (project.path / "report" / "index.html").read_text()
+
+
+def test_printed_means_are_claims_on_recorded_runs_alone(project):
+    rows = [float(line.split(",")[3]) for line in table()[1:] if line.startswith("plain")]
+    printed = f"{100 * statistics.fmean(rows):.1f} ± {100 * statistics.stdev(rows):.1f} %"
+    project.makepyfile(
+        test_results=CLAIMS.format(more="").split("@claim")[0]
+        + f'''
+@claim("The table is that of the runs", source="Ours, Table 2")
+def test_prints(trials):
+    assert trials(RESULTS(method="plain")).accuracy.prints("{printed}")
+
+
+@claim("The best epoch is that of the runs", source="Ours, Table 2")
+def test_wrong(trials):
+    assert trials(RESULTS(method="plain")).accuracy.prints("93.1 %")
+'''
+    )
+    run(project, "--update-ledger", "--report", "report")
+    right, wrong = (record(project, name)[0] for name in ("prints", "wrong"))
+    assert (right["verdict"], wrong["verdict"]) == ("reproduced", "refuted")
+    assert (right["level"], right["false_at_most"]) == (0.005, 0)
+    assert re.fullmatch(r"mean of plain = 0\.92\d+, printed 93\.1 %, 20 runs", wrong["measured"])
+    assert [each["relation"] for each in right["findings"][0]["effects"]] == ["≈", "≈"]
+    run(project, "--gate").assert_outcomes(passed=1, skipped=1)
+    say(project, "looks=(10, 20)")
+    text = (project.path / "test_results.py").read_text()
+    (project.path / "test_results.py").write_text(
+        text.replace("mixup.accuracy > plain.accuracy", 'plain.accuracy.prints("93.0 %")')
+    )
+    assert "in one look at all" in record_of_error(project)
+
+
+def record_of_error(project):
+    run(project, "--report", "report")
+    return record(project, "mixup")[0]["text"]
+
+
+WIDE = """
+from repro import claim
+from repro.arm import Metric
+from repro.recorded import recorded
+
+RESULTS = recorded("wide.csv", arm=["machine", "task", "width"], seed=None,
+                   metrics={"loss": Metric("identity")})
+
+@claim("Wide is better by a margin", source="Ours, Table 3", level=0.01)
+def test_wide(trials):
+    arms = {"machine": "node-3", "task": "translation"}
+    wide, small = trials(RESULTS(width=64, **arms), RESULTS(width=32, **arms))
+    assert wide.loss.falls_below(small.loss, by_at_least=0.1)
+"""
+
+
+def test_the_ledger_has_the_bound_and_labels_of_what_differs_in_the_claim(project):
+    rows = [
+        f"{machine},{task},{width},{3 - width / 100 + 0.01 * run}"
+        for machine in ("node-3", "node-4")
+        for task in ("translation", "summary")
+        for width in (32, 64)
+        for run in range(4)
+    ]
+    write(project, ["machine,task,width,loss", *rows], "wide.csv")
+    project.makepyfile(test_results=WIDE)
+    run(project, "--update-ledger", "--report", "report")
+    judged = record(project, "wide")[0]
+    assert judged["measured"].startswith("width 32 - width 64 = 0.32 [")
+    assert judged["measured"].endswith("], claimed > 0.1, 4 runs")
+    assert (judged["level"], judged["false_at_most"]) == (0.01, 0.02)
+    ledger = (project.path / "ledger" / "test_results.toml").read_text()
+    assert "claimed > 0.1" in ledger
+    assert 'arms = ["node-3, translation, width 64", "node-3, translation, width 32"]' in ledger

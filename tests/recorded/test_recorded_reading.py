@@ -9,10 +9,10 @@ from scipy import stats
 
 import repro.judge
 from repro.__main__ import main
-from repro.arm import Metric, Run
+from repro.arm import Metric, Needs, Run
 from repro.plugin.trials import Trials
 from repro.recorded import RecordedError, judge, recorded
-from repro.recorded.judging import means_of, require_same_ends
+from repro.recorded.judging import design_of, means_of, require_same_ends
 from repro.recorded.results import WithRecorded
 from repro.runs.profiles import PROFILES
 from repro.store import run_key
@@ -334,7 +334,7 @@ def test_pairs_are_made_by_seed():
 def test_a_run_without_a_number_is_said():
     verdict = judge({"a": [0.5, None, 0.6], "b": [0.4, 0.5, 0.6]})
     assert verdict.outcome == "inconclusive"
-    assert "a has no finite value on 1 of 3 seeds" in verdict.reason
+    assert "a has no finite value on 1 of 3 runs" in verdict.reason
 
 
 def test_a_number_a_hundred_times_another_is_compared_where_that_is_meant():
@@ -484,3 +484,68 @@ def test_what_is_recorded_is_asked_whether_it_is_a_sample(source):
         assert verdict.effects[0].counts == (seeds, 12)
         assert verdict.measured.partition("; ")[2].startswith(said)
         assert bool(said) == bool(verdict.repeats)
+
+
+def named(folder, lines):
+    (folder / "named.csv").write_text("\n".join(["method,run,accuracy", *lines]) + "\n")
+    metrics = {"accuracy": Metric("identity")}
+    return recorded(folder / "named.csv", arm="method", seed="run", metrics=metrics, paired=True)
+
+
+def test_runs_may_have_names(tmp_path):
+    lines = [f"{m},{name},0.{n}" for m, n in (("a", 1), ("b", 2)) for name in ("mon", "tue")]
+    source = named(tmp_path, ["b,tue,0.3", *lines[:3]])
+    a, b = (source(method=each).located() for each in "ab")
+    assert (a.word, a.named(*a.seeds(9))) == ("runs", "run tue, mon")
+    assert source.runs(b.chosen).runs.keys() == source.runs(a.chosen).runs.keys()
+    again = named(tmp_path, [*lines, "a,mon,0.5"])
+    with pytest.raises(RecordedError, match=r"Run mon is there twice, in .*named\.csv, line 2 and"):
+        again(method="a").located()
+    for cell in ("3", "3.5", ""):
+        source = named(tmp_path, [*lines, f"a,{cell},0.5"])
+        with pytest.raises(RecordedError, match="is no whole number; number all runs, or give"):
+            source(method="a").located()
+
+
+def test_a_missing_pair_is_named(tmp_path):
+    source = named(tmp_path, ["a,mon,0.1", "a,tue,0.2", "b,mon,0.3", "b,wed,0.3"])
+    arms = [source(method=each).located() for each in "ab"]
+    with pytest.raises(Needs, match="needs a at run wed, which b has"):
+        design_of(arms)
+
+
+def test_without_its_file_a_source_says_how_to_get_it(tmp_path):
+    options = {"arm": "method", "seed": None, "metrics": {"loss": Metric("identity")}}
+    for path in ("missing.csv", "runs/{method}.csv"):
+        with pytest.raises(Needs, match=r"^needs .*csv: python make\.py > missing\.csv$"):
+            recorded(tmp_path / path, get="python make.py > missing.csv", **options)().located()
+        with pytest.raises(RecordedError, match=r"There is no file|No row was found"):
+            recorded(tmp_path / path, **options)().located()
+    (tmp_path / "missing.csv").write_text("method,loss\n")
+    with pytest.raises(RecordedError, match="No row was found"):
+        recorded(tmp_path / "missing.csv", get="python make.py", **options)().located()
+
+
+def test_runs_without_seeds_are_called_runs():
+    runs = judge({"a": [0.5, 0.52, 0.51], "b": [0.4, 0.43, 0.42]})
+    assert " 3 runs (one look)" in str(runs)
+    assert "seed" not in str(runs)
+    assert "every run gave" in judge({"a": [0.5, 0.5]}, lambda a: a > 0.4).reason
+    paired = judge({"a": [0.5, 0.52, 0.51], "b": [0.4, 0.43, 0.41]}, paired=True)
+    assert " 3 seeds (one look)" in str(paired)
+    copied = judge({"a": [0.5123456789, 0.5123456789, 0.52], "b": [0.4, 0.43, 0.41]})
+    assert "(run 2 is run 1 again)" in copied.repeats[0]
+
+
+@pytest.mark.parametrize("looks", [None, "any"])
+def test_two_runs_do_not_say_how_many_more_it_takes(looks):
+    two, three = {"a": [0.5, 0.53], "b": [0.4, 0.43]}, [0.47, 0.50, 0.53]
+    for arms in (two, {"a": two["a"], "b": three}, {"a": three, "b": two["b"]}):
+        advice = judge(arms, looks=looks).advice
+        assert advice == "two runs hardly say how much runs differ: run it more often"
+    assert "more" in judge({"a": three, "b": [0.4, 0.45, 0.49]}, looks=looks).advice
+    assert "~" in judge({"a": [0.5, 0.53], "b": three, "c": three}, only_ab, spread="same").advice
+
+
+def only_ab(a, b, c):
+    return a > b

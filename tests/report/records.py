@@ -94,7 +94,7 @@ def record(claim="004/climbs", verdict=Outcome.REPRODUCED, p=None, **more):
 def judged(claim, finding, *, arms=(), **more):
     """A claim with one finding: trained if it has arms, else about a document."""
     about = (
-        {"p": finding.p, "level": finding.level}
+        {"p": finding.p, "level": finding.level / 2, "false_at_most": finding.level}
         if arms
         else {"profile": "any", "data": "the document", "metrics": [], "p": None}
     )

@@ -114,18 +114,18 @@ def test_of_many_sources_the_largest_have_a_row():
 
 def test_settled_verdicts_are_false_no_more_often_than_levels_add_up_to():
     judged = [
-        *(record(f"strong {n}", Outcome.REPRODUCED, 0.001, level=0.01) for n in range(30)),
-        record("against", Outcome.REFUTED, 0.004, level=0.02),
-        *(record(f"open {n}", Outcome.INCONCLUSIVE, 1.0, level=0.01) for n in range(48)),
+        *(record(f"strong {n}", Outcome.REPRODUCED, 0.001, false_at_most=0.01) for n in range(30)),
+        record("against", Outcome.REFUTED, 0.004, false_at_most=0.02),
+        *(record(f"open {n}", Outcome.INCONCLUSIVE, 1.0, false_at_most=0.01) for n in range(48)),
         record("exact", Outcome.REPRODUCED, None),
         record("absent", Outcome.NOT_RUN, None),
     ]
     assert false_verdicts(judged) == (
         "31 verdicts on random quantities are settled: on average at most 0.8 of them are false"
     )
-    [one] = [record("one", Outcome.REPRODUCED, 0.001, level=0.01)]
+    [one] = [record("one", Outcome.REPRODUCED, 0.001, false_at_most=0.01)]
     assert false_verdicts([one]).endswith("at most 0.01 of them is false")
-    assert false_verdicts([record("open", Outcome.INCONCLUSIVE, 1.0, level=0.01)]) == ""
+    assert false_verdicts([record("open", Outcome.INCONCLUSIVE, 1.0, false_at_most=0.01)]) == ""
     assert false_verdicts([record("exact", Outcome.REPRODUCED, None)]) == ""
 
 

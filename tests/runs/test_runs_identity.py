@@ -144,6 +144,15 @@ def test_the_first_result_that_holds_is_taken_and_what_changed_of_others_is_said
     assert work.results.stale == {}
 
 
+def test_a_new_setting_that_the_code_knew_before_does_not_hold(work, monkeypatch):
+    run = Run(Steps(), 1)
+    stored(work, run, 1, settings={})
+    monkeypatch.setattr(work.results.today, "mentioned", lambda trace, new: sorted(new & {"count"}))
+    assert work.values(run) is None
+    assert work.results.stale[run][1] == ["count is new"]
+    assert LocalWork(work.store.root, pool=FakePool()).values(run) == {"measures": 1}
+
+
 def test_a_run_that_starts_from_another_result_now_does_not_hold(work):
     tuned = Run(Tuned(), 1)
     stored(work, BASE, 1, trace=GONE)
