@@ -54,7 +54,7 @@ def trace_of(project, arms):
     for name, module in list(sys.modules.items()) if project != PROJECT else ():
         path = Path(getattr(module, "__file__", None) or "/")
         if path.is_relative_to(project) and not name.startswith("test_"):
-            modules[name] = today.source(str(path), name)
+            modules[name] = today.source(str(path))
     return {"arms": arms, "modules": counted(modules, {}, arms)}
 
 

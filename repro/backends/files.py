@@ -53,6 +53,8 @@ class StoreFiles(Files):
         self.devices, self.root = devices, store.root
         self._is_stopping, self._saved_at = is_stopping, time.monotonic()
         self._folders: dict[Run, Path] = {}
+        self._noted: dict[Run, Trace] = {}
+        """The traces that lie beside the files of runs."""
         self._cost = 0.0
         """The seconds that writing the last checkpoint of all runs took."""
         self.has_saved_last = False
@@ -125,8 +127,10 @@ class StoreFiles(Files):
 
     def _note_folder(self, run: Run) -> None:
         """Write beside the files of a run what makes them, with all functions: it may be killed."""
-        made = TRACER.trace(arms=arms_of(run.arm), whole=True)
-        write_beside(self._folders[run] / TRACE, json.dumps(made))
+        made, path = TRACER.trace(arms=arms_of(run.arm), whole=True), self._folders[run] / TRACE
+        if made is not self._noted.get(run) or not path.exists():
+            write_beside(path, json.dumps(made))
+            self._noted[run] = made
 
     def show(self, progress: Progress) -> None:
         for run in self._folders:

@@ -99,7 +99,7 @@ PENDING = JobState("PENDING")
 
 
 class Said(NamedTuple):
-    """What a job said of a run: the key of its result, or why it failed."""
+    """The message of a job on one of its runs: the key of its result, or why it failed."""
 
     key: str = ""
     why: str = ""

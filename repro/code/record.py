@@ -82,7 +82,7 @@ _OF_MACHINE_TOO = (
 
 
 class Facts:
-    """What one process has used."""
+    """What one Python process has used of projects: modules, functions, files, variables."""
 
     def __init__(self) -> None:
         self.modules: dict[tuple[str, str], None] = {}
@@ -118,7 +118,7 @@ class Facts:
 FACTS = Facts()
 
 places: list[str] = []
-"""Where this process and its session find modules; training may add to it."""
+"""The folders in which modules were found when the record began; training may add others."""
 
 environment: dict[str, str] = {}
 """The variables when the record began; later ones were set by what is recorded."""
@@ -126,7 +126,7 @@ environment: dict[str, str] = {}
 _options = {"folder": "", "project": "", "store": ""}
 _busy = threading.local()
 _told: TextIO | None = None
-"""Where this process writes what it uses, if another process keeps the record."""
+"""The file that this process writes its facts into, if another process keeps the record."""
 
 
 def is_on() -> bool:
@@ -150,7 +150,7 @@ def start(*, project: str = "", store: str = "", folder: str = "") -> None:
     Without a project, it takes part in the record of the process that has started it. Files in the
     store do not count. Other processes write into the folder.
 
-    >>> start(project="/home/me/project", store="/home/me/project/.repro", folder="/tmp/record")
+    >>> start(project=str(project), store=str(project / ".repro"), folder=tempfile.mkdtemp())
     """
     if is_on():
         return
@@ -293,7 +293,7 @@ def counts(path: str) -> bool:
     """
     if path.startswith(PACKAGE + os.sep) or not is_project(path):
         return is_project(path)
-    below = path.startswith(project() + os.sep)
+    below = _is_below(path)
     inner = path[len(project()) :] if below else path
     folders = Path(inner).parts[:-1]
     if any(part.startswith(".") or part in _FOLDERS for part in folders):
@@ -303,6 +303,10 @@ def counts(path: str) -> bool:
     if not below and path.startswith(os.path.realpath(tempfile.gettempdir()) + os.sep):
         return False
     return FACTS.written.keys().isdisjoint([path, *map(str, Path(path).parents)])
+
+
+def _is_below(path: str) -> bool:
+    return path.startswith(project() + os.sep)
 
 
 # --- Modules, and the marks of their functions.
@@ -422,8 +426,6 @@ def _hear(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def _opened(path: Any, mode: Any = None, flags: Any = 0) -> None:
-    if not isinstance(path, str | bytes | os.PathLike):
-        return  # what a number stands for was opened before
     if mode is None and isinstance(flags, int):
         is_written = bool(flags & _WRITES)
     else:
@@ -438,17 +440,13 @@ def _opened(path: Any, mode: Any = None, flags: Any = 0) -> None:
 def _read_from(path: Any, end: str = "", *, is_open_to_write: bool = False) -> None:
     """Note a file, or with `end` a folder; also the link that leads there."""
     if not isinstance(path, str | bytes | os.PathLike):
-        return
+        return  # what a number stands for was opened before
     real, name = os.path.realpath(os.fsdecode(path)), os.path.abspath(os.fsdecode(path))
-    is_link = real != name and (name.startswith(project() + os.sep) or not _is_below(real))
+    is_link = real != name and (_is_below(name) or not _is_below(real))
     for each in (real, name) if is_link else (real,):
         is_new = each + end not in FACTS.files and counts(os.path.join(each, "a") if end else each)
         if is_new and not _is_bytecode(each):
             _note("files", each + end, "+" * is_open_to_write + state_of(each + end))
-
-
-def _is_below(path: str) -> bool:
-    return path.startswith(project() + os.sep)
 
 
 def state_of(path: str) -> str:
@@ -543,13 +541,12 @@ class _Variables(type(os.environ)):  # type: ignore[misc]
             value = super().__getitem__(name)
             return value
         finally:
-            is_in_order = bool(_copy) and _copy[0] == name
-            if not is_in_order:
+            if _copy[:1] != [name]:
                 note_reads()
             _read(name, value)
-            if not is_in_order:
+            if not _copy:
                 note_reads()
-            elif not _copy[1:]:
+            elif len(_copy) == 1:  # all of them were copied
                 _copy.clear()
                 _reads.clear()
             else:
@@ -598,7 +595,7 @@ def _note(kind: str, name: str, *about: Any) -> None:
         return
     table[name] = about[0] if about else None
     if kind == "variables":  # no value is written
-        about = (salted(name, about[0]),)
+        about = (salted(_options["folder"], name, about[0]),)
     _write(kind, name, *about)
 
 
@@ -608,9 +605,8 @@ def _write(*parts: Any) -> None:
         _told.flush()
 
 
-def salted(name: str, value: str | None) -> str | None:
+def salted(salt: str, name: str, value: str | None) -> str | None:
     """Return a digest of a variable's value, which does not tell the value."""
-    salt = _options["folder"]
     return value and hashlib.sha256(f"{salt} {name} {value}".encode()).hexdigest()
 
 

@@ -45,7 +45,7 @@ _PLAIN = (bool, int, float, complex, str, bytes, tuple, type(None))
 _SALT = secrets.token_hex(8)
 
 _OUTSIDE = "a file outside of the project"
-"""What a pack tells of a file by an absolute path."""
+"""The words for a changed file outside of the project, whose path a pack does not tell."""
 
 _PROJECT, _FIXTURES = "project:", "fixtures:"
 
@@ -91,7 +91,8 @@ class Today:
         return sorted(found)
 
     def _source_of(self, key: str) -> Source | None:
-        return self.source(self.placed(key) if _is_path(key) else self.file_of(key), key)
+        is_path = _is_path(key)
+        return self.source(self.placed(key) if is_path else self.file_of(key), is_script=is_path)
 
     def other_version(self, trace: Trace, *, digest: str) -> str:
         """Return what differs from the code of results before, in words; empty if nothing does."""
@@ -124,13 +125,13 @@ class Today:
         origin = spec.origin or ""
         return os.path.realpath(origin) if os.path.isabs(origin) else "".join(list(found or [])[:1])
 
-    def source(self, file: str, key: str) -> Source | None:
-        """Return the units of a module's file; None where it cannot be read."""
-        place = file, _is_path(key)
+    def source(self, file: str, *, is_script: bool = False) -> Source | None:
+        """Return the units of the file of a module, or of a script; None where it is unreadable."""
+        place = file, is_script
         if place not in self._sources:
             try:
                 text = Path(file).read_bytes()
-                self._sources[place] = parse(text, package_of(file), is_script=_is_path(key))
+                self._sources[place] = parse(text, package_of(file), is_script=is_script)
             except (OSError, SyntaxError, ValueError):
                 self._sources[place] = None
         return self._sources[place]
@@ -190,7 +191,7 @@ class Today:
             if self.file_of(name):
                 yield f"{name}, which was not there,"
         for name, then in trace.get("variables", {}).items():
-            if _salted(trace["salt"], name, os.environ.get(name)) != then:
+            if record.salted(trace["salt"], name, os.environ.get(name)) != then:
                 yield f"the variable {name}"
 
     def _whole(self, name: str) -> str | None:
@@ -198,7 +199,7 @@ class Today:
         parts = name.split(".")
         for count in range(len(parts) - 1, 0, -1):
             file = self.file_of(".".join(parts[:count]))
-            source = self.source(file, "") if file else None
+            source = self.source(file) if file else None
             if source is not None:
                 unit = source.units.get(".".join(parts[count:]))
                 return unit.whole if unit is not None else None
@@ -208,7 +209,7 @@ class Today:
         sources: dict[str, Source] = {}
         for key in trace.get("modules", ()):
             file = os.path.realpath(getattr(sys.modules.get(key), "__file__", None) or "")
-            source = self.source(file, key) if file and file == self.file_of(key) else None
+            source = self.source(file) if file and file == self.file_of(key) else None
             if source is not None:
                 sources[key] = source
         rebound = {x for each in sources.values() for u in each.units.values() for x in u.rebinds}
@@ -278,10 +279,6 @@ def _digest(path: str) -> str | None:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
         return None
-
-
-def _salted(salt: str, name: str, value: str | None) -> str | None:
-    return value and hashlib.sha256(f"{salt} {name} {value}".encode()).hexdigest()
 
 
 # --- What counts.
@@ -440,8 +437,9 @@ class Tracer:
         return Today(record.project(), places=record.places)
 
     def goes_on_from(self, trace: Trace) -> None:
-        """Add what made the checkpoint that a run goes on from."""
-        self._before.append(trace)
+        """Add what made the checkpoint, or the result, that a run goes on from."""
+        if trace not in self._before:  # all runs of a batch start from one
+            self._before.append(trace)
 
     def trace(self, *, arms: Sequence[str], whole: bool = False) -> Trace:
         """Return all that this process has used so far; without a record nothing.
@@ -480,7 +478,7 @@ class Tracer:
             changed.update(name for name, *_ in other.get("changed", ()))
             for name, salted in other.get("variables", ()):
                 value = record.environment.get(name)
-                if record.salted(name, value) == salted:
+                if record.salted(str(record.folder()), name, value) == salted:
                     variables.setdefault(name, value)
         for name in {*files, *(_python_files(today.project) if unheard else ())}:
             if name not in texts.files and texts.is_script(name):
@@ -493,7 +491,7 @@ class Tracer:
             "modules": counted(texts.sources, ran, arms),
             "files": dict(sorted(self._files(today, files, written, changed, texts))),
             "missing": sorted(x for x in {*missing, *nowhere} if not today.file_of(x)),
-            "variables": {n: _salted(_SALT, n, x) for n, x in sorted(variables.items())},
+            "variables": {n: record.salted(_SALT, n, x) for n, x in sorted(variables.items())},
         }
         for key in texts.twice:
             trace["modules"][key][EFFECTS] = _TWO
@@ -552,7 +550,7 @@ class _Texts:
         """Return whether a file that was read is Python source that can be read as such."""
         if not file.endswith(".py") or not record.counts(file) or file in record.FACTS.written:
             return False
-        return self._today.source(file, file) is not None
+        return self._today.source(file, is_script=True) is not None
 
 
 def _python_files(folder: str) -> Iterator[str]:

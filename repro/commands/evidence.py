@@ -15,7 +15,7 @@ from repro.backends.places import cores
 from repro.code.trace import Trace
 from repro.commands.collecting import add_claims, collected, named_device, named_store
 from repro.evidence import EvidenceError
-from repro.evidence.audit import audit, audit_lines, frame_of, with_starts
+from repro.evidence.audit import audit, audit_lines, frame_of, use_starts
 from repro.evidence.file import EvidenceFile, Record, record_of
 from repro.evidence.pack import add, pack, without_paths, write
 from repro.evidence.renew import (
@@ -235,8 +235,7 @@ class _Reading:
         results = session.results
         assert isinstance(results, EvidenceResults)
         session.read_everything()
-        for start in [each for run in results.used for each in with_starts(run)]:
-            results.get(start)
+        use_starts(results)
         found: dict[Run, tuple[Result, Sequence[str]]] = {
             run: (record.result, changes)
             for run, (_, record) in results.used.items()

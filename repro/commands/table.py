@@ -21,6 +21,7 @@ from repro.recorded.runs import (
     number,
     number_of,
     setting,
+    word_for,
 )
 
 EPOCHS = ("epoch", "step", "_step", "Step")
@@ -77,8 +78,8 @@ class Table:
 
     @property
     def word(self) -> str:
-        """What is counted: seeds, or runs where these have a name or nothing."""
-        return "runs" if not self.chosen.seed or any(run.name for run in self.runs) else "seeds"
+        """The word for what its samples count, seeds or runs."""
+        return word_for(self.chosen.seed, self.runs)
 
     def values(self, arm: str, metric: str) -> dict[Any, float]:
         """Return the value of each run of an arm, by its seed or name; raises `RecordedError`."""

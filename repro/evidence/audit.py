@@ -149,8 +149,7 @@ def frame_of(results: EvidenceResults, *, device: str, longest: float) -> Frame:
     >>> frame_of(results, device="cpu", longest=300).left_out
     Counter({'are of no claim that was read': 3})
     """
-    for start in [each for run in results.used for each in with_starts(run)]:
-        results.get(start)  # it is used, too
+    use_starts(results)
     frame = Frame(device, {run: record for run, (_, record) in results.used.items()})
     seconds = _seconds(frame.records)
     for run, record in frame.records.items():
@@ -174,6 +173,15 @@ def frame_of(results: EvidenceResults, *, device: str, longest: float) -> Frame:
     if of_none := sum(key not in read for file in results.files for key in file.lines):
         frame.left_out["are of no claim that was read"] = of_none
     return frame
+
+
+def use_starts(results: EvidenceResults) -> None:
+    """Count the runs that used runs start from as used, too.
+
+    >>> use_starts(EvidenceResults.read([path], project=folder))
+    """
+    for start in [each for run in results.used for each in with_starts(run)]:
+        results.get(start)
 
 
 def _seconds(records: Mapping[Run, Record]) -> dict[Run, float]:

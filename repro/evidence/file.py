@@ -102,7 +102,7 @@ class Record:
 
     @property
     def made(self) -> Made:
-        """What made it; a run in a file of format 3 has only the digest of its code."""
+        """What made the run; of a file of format 3 only the digest of its code is known."""
         made = self.line.get("made")
         return Made(**made) if made is not None else Made(trace=self.line["identity"]["code"])
 

@@ -18,7 +18,7 @@ import weakref
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +44,7 @@ LONGEST = 5
 EARLIER = "what made it, which an earlier version has not recorded"
 
 Kind = tuple[str, ...]
-"""What the runs of a group share."""
+"""What the renewed runs of a group share: study, class, engine, settings, and what changed."""
 
 
 @dataclass
@@ -60,6 +60,14 @@ class Group:
     """Why they cannot be renewed; empty where they can."""
     is_rounded: bool = False
     """True where those that are trained again differ by rounding."""
+
+    @property
+    def study(self) -> str:
+        return self.kind[0]
+
+    @property
+    def engine(self) -> str:
+        return self.kind[2]
 
     def __str__(self) -> str:
         more = f" and {len(self.changed) - 1} more" if len(self.changed) > 1 else ""
@@ -106,15 +114,15 @@ def choose(groups: Sequence[Group], *, device: str, seconds: float) -> None:
         here = [run for run in on_device if made[run].get("machine") == machine(device)]
         here = here or on_device
         cheapest, *others = sorted(here, key=lambda run: (_work(run), name_of(run)))
-        starts = list(with_starts(cheapest))[1:]
-        before = sum(start.arm.work for start in starts) * paces[group.kind[0]]
+        starts = _starts(cheapest)
+        before = sum(start.arm.work for start in starts) * paces[group.study]
         if made[cheapest].get("seconds", 0.0) + before > LONGEST * seconds:
             group.why = f"its cheapest run takes over {LONGEST * seconds / 60:g} minutes"
             continue
         affordable = [
             run
             for run in others
-            if made[run].get("seconds", 0.0) <= seconds and list(with_starts(run))[1:] == starts
+            if made[run].get("seconds", 0.0) <= seconds and _starts(run) == starts
         ]
         contents = sorted(json.dumps(x.values, sort_keys=True) for x in group.runs.values())
         draw = random.Random(hashlib.sha256("".join(contents).encode()).hexdigest())
@@ -126,13 +134,14 @@ def _paces(groups: Iterable[Group]) -> dict[str, float]:
     seconds, work = defaultdict[str, float](float), defaultdict[str, float](float)
     for group in groups:
         for run, result in group.runs.items():
-            seconds[group.kind[0]] += result.provenance.get("seconds", 0.0)
-            work[group.kind[0]] += run.arm.work
+            seconds[group.study] += result.provenance.get("seconds", 0.0)
+            work[group.study] += run.arm.work
     return {study: seconds[study] / (work[study] or 1.0) for study in work}
 
 
-def _length(run: Run) -> int:
-    return len(list(with_starts(run)))
+def _starts(run: Run) -> list[Run]:
+    """Return the run that a run starts from, the one before that, and so on."""
+    return list(with_starts(run))[1:]
 
 
 def _work(run: Run) -> float:
@@ -186,12 +195,12 @@ class TrainedAgain:
 
     def train(self, groups: Sequence[Group]) -> Iterator[Group]:
         """Train the chosen runs, and yield each group with the reason, if it is not the same."""
-        engine_of = {run: group.kind[2] for group in groups for run in group.chosen}
-        for start in [start for run in engine_of for start in with_starts(run)]:
+        engine_of = {run: group.engine for group in groups for run in group.chosen}
+        for start in [start for run in engine_of for start in _starts(run)]:
             engine_of.setdefault(start, "auto")
         left = [group for group in groups if group.chosen]
         # what others start from is trained first
-        waves = {run: (_length(run), engine) for run, engine in engine_of.items()}
+        waves = {run: (len(_starts(run)), engine) for run, engine in engine_of.items()}
         for wave in sorted(set(waves.values())):
             self._train(wave[1], [run for run in waves if waves[run] == wave])
             for group in [each for each in left if all(map(self.results.is_done, each.chosen))]:
@@ -232,12 +241,17 @@ class TrainedAgain:
 
     def trace_of(self, group: Group) -> Trace:
         """Return what made the runs of a group's study that were trained again, all together."""
-        made = [
-            self.results.trace(result.made.trace)
-            for run, result in self.results.read().items()
-            if (run.arm.study, result.provenance["engine"]) == (group.kind[0], group.kind[2])
-        ]
-        return reduce(joined, made)
+        return self._traces[group.study, group.engine]
+
+    @cached_property
+    def _traces(self) -> dict[tuple[str, str], Trace]:
+        """What made all that was trained again, by study and engine."""
+        found: dict[tuple[str, str], Trace] = {}
+        for run, result in self.results.read().items():
+            place = run.arm.study, str(result.provenance["engine"])
+            trace = self.results.trace(result.made.trace)
+            found[place] = joined(found[place], trace) if place in found else trace
+        return found
 
 
 def renewed(run: Run, result: Result, group: Group, trace: Trace, *, commit: str) -> Result:

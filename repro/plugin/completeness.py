@@ -129,10 +129,8 @@ class Completeness:
         by_folder: dict[Path, list[Seen]] = {}
         for seen in self._collected.claims.values():
             by_folder.setdefault(Path(seen.file).parent, []).append(seen)
-        arguments = {
-            *config.args,
-            *self._typed.file_or_dir,
-        }  # a hook may have changed the former
+        # a hook may have changed the first ones
+        arguments = {*config.args, *self._typed.file_or_dir}
         named = {path_named(config, argument) for argument in arguments}
         self._collected.paths |= named
         places = {place for path in named for place in places_with_ledgers(config, path)}

@@ -119,7 +119,7 @@ def decide(
         return Decision(Choice.DISCARD, why, verdict=verdict)
     for hoped in (0.0, 1.0, _HOPED):
         more = further(
-            float(gain + hoped * error) if gain + hoped * error > 0 else 0.0,
+            max(0.0, float(gain + hoped * error)),
             variances,
             [len(x) for x in samples],
             level=level,

@@ -144,6 +144,11 @@ def named_runs(rows: Iterable[Row], column: str | None) -> dict[str, int]:
     return {str(name): n for n, name in enumerate(cells, 1)} if is_named else {}
 
 
+def word_for(column: str | None, runs: Iterable[RecordedRun]) -> str:
+    """Return the word for what is counted: seeds, or runs where these have a name or nothing."""
+    return "runs" if not column or any(run.name for run in runs) else "seeds"
+
+
 def _add(runs: dict[int, RecordedRun], row: Row, columns: Columns, names: Mapping[str, int]) -> str:
     """Add a row to the run of its seed; return what is wrong with the row, or an empty text."""
     seed = number_of(row, runs, columns, names)

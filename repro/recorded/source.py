@@ -18,7 +18,16 @@ from repro.arm import Arm, Metric, Needs, Settings
 from repro.judge import Runs
 from repro.judge.scale import Array
 from repro.recorded.rows import NoFile, Read, RecordedError, Row, require_spread, rows_of
-from repro.recorded.runs import WORDS, Chosen, Columns, RecordedArmRuns, ranges, runs_of, setting
+from repro.recorded.runs import (
+    WORDS,
+    Chosen,
+    Columns,
+    RecordedArmRuns,
+    ranges,
+    runs_of,
+    setting,
+    word_for,
+)
 
 ALL = 2**63
 """A number of seeds that stands for all."""
@@ -338,10 +347,8 @@ class RecordedArm(Arm):
 
     @property
     def word(self) -> str:
-        """What is counted of it: seeds, or runs where these have a name or nothing."""
-        runs = self.source.runs(self.chosen).runs.values()
-        is_named = self.source.columns.seed is None or any(run.name for run in runs)
-        return "runs" if is_named else "seeds"
+        """The word for what its sample counts, seeds or runs."""
+        return word_for(self.source.columns.seed, self.source.runs(self.chosen).runs.values())
 
     def named(self, *seeds: int) -> str:
         """Return its runs in words, by their seeds, names or numbers."""

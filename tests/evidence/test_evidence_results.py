@@ -155,7 +155,7 @@ def test_files_that_contradict_each_other_are_refused_unless_machines_differ(tmp
 
 def test_the_same_results_are_packed_as_the_same_bytes_and_tell_no_path(tmp_path, monkeypatch):
     monkeypatch.setattr("repro.runs.identity.torch_version", lambda: "2.9")
-    store, of_here = Store(tmp_path / "store"), {"files": {"/home/me/x.csv": None}}
+    store, of_here = Store(tmp_path / "store"), {"files": {"/srv/x.csv": None}}
     for run, trace in zip(SEEDS, (HOLDS, HOLDS, of_here), strict=True):
         result = result_of(run, trace=trace)
         store.put_trace(trace)
