@@ -129,7 +129,7 @@ def _measured(
     chosen: argparse.Namespace,
 ) -> dict[str, Measured]:
     """Return the metric of some arms of a table; one spread is that of all its arms."""
-    others = (x for x in table.arms if x not in arms and chosen.spread == "same")
+    others = [x for x in table.arms if x not in arms and chosen.spread == "same"]
     found = measured_arms(
         both,
         arms,
@@ -138,7 +138,7 @@ def _measured(
         paired=chosen.paired,
         spread=chosen.spread,
         word=table.word,
-        others=[np.array(list(table.values(x, metric).values())) for x in others],
+        others={name: table.values(name, metric) for name in others},
     )
     return dict(zip(arms, found, strict=True))
 

@@ -99,14 +99,15 @@ def measured_arms(
     paired: bool,
     spread: Spread,
     word: str,
-    others: Sequence[Array] = (),
+    others: Mapping[str, Mapping[Any, object]] = {},
 ) -> list[Measured]:
     """Return the arms of values by seed for a judge; raises `RecordedError`.
 
-    With one spread for all, that of the `others` is the same.
+    With one spread for all, that of the `others` is the same, where they have two runs.
     """
     require_spread(spread, paired=paired)
-    samples = {name: _values(name, list(values.values())) for name, values in arms.items()}
+    every = {**arms, **{name: values for name, values in others.items() if len(values) > 1}}
+    samples = {name: _values(name, list(values.values())) for name, values in every.items()}
     if on.scale != "log":
         _require_one_unit(samples)
     if paired:
@@ -114,19 +115,19 @@ def measured_arms(
     runs = {
         name: Runs(
             label=name,
-            by_seed=dict(zip(arms[name], sample.tolist(), strict=True)),
+            by_seed=dict(zip(every[name], sample.tolist(), strict=True)),
             named=f"{word.removesuffix('s')} {{}}".format,
         )
         for name, sample in samples.items()
     }
     distinct = [np.delete(sample, sorted(runs[name].left_out)) for name, sample in samples.items()]
-    same = [values for values in (*distinct, *others) if len(values) > 1]
+    same = [values for values in distinct if len(values) > 1]
     return [
         Measured(
             judge=both,
             label=name,
             metric=metric,
-            values=partial(_first, sample),
+            values=partial(_first, samples[name]),
             scale=Scale(on.scale, count=on.examples),
             is_exact=on.exact,
             pairing=None if paired else name,
@@ -135,7 +136,7 @@ def measured_arms(
             alike=(lambda: same) if spread == "same" else None,
             origin=(name, metric),
         )
-        for name, sample in samples.items()
+        for name in arms
     ]
 
 

@@ -74,6 +74,15 @@ def test_one_spread_is_that_of_all_arms_of_the_table(table, lines, call):
     assert said["high"] - said["estimate"] == pytest.approx(half)
 
 
+def test_copies_of_a_run_of_another_arm_do_not_narrow_one_spread(folder, lines, call):
+    asked = ("--arm", "method", "--spread", "same", "--json", "new.val_loss < old.val_loss")
+    copies = [f"2024-10-10_Muon,{seed},3.281234567890123,0.9,h" for seed in range(50, 90)]
+    for name, count in (("runs.csv", 1), ("copied.csv", 40)):
+        (folder / name).write_text("\n".join([*lines, *copies[:count]]) + "\n")
+    said = [json.loads(call("judge", name, *asked)[1]) for name in ("runs.csv", "copied.csv")]
+    assert said[1]["high"] == pytest.approx(said[0]["high"], rel=1e-12)
+
+
 def test_pairs_are_made_by_seed(table, call):
     asked = ("judge", table.name, "--arm", "method", "--where", "seed=3")
     assert call(*asked, "new.val_loss < old.val_loss")[0] == 3
