@@ -156,12 +156,13 @@ class RayPool(Pool[RayJob]):
     def _come_of(self, job: RayJob) -> Iterator[Event]:
         why = "had no result when its task ended"
         try:
-            while job.task.next_ready():
-                event = ray.get(next(job.task))
-                if event.run in job.left:  # else Ray has trained the batch again
-                    job.left.remove(event.run)
-                    is_trained = isinstance(event, Trained)
-                    yield stored(event, job.batch, self._store) if is_trained else event
+            with suppress(StopIteration):  # after a lost node, the end too can be `next_ready`
+                while job.task.next_ready():
+                    event = ray.get(next(job.task))
+                    if event.run in job.left:  # else Ray has trained the batch again
+                        job.left.remove(event.run)
+                        is_trained = isinstance(event, Trained)
+                        yield stored(event, job.batch, self._store) if is_trained else event
             if not job.task.is_finished():
                 return
         except RayError as error:

@@ -134,6 +134,31 @@ def test_what_starts_from_nothing_fails(joined):
     assert "seed 7, which this starts from, is not stored" in failed.why
 
 
+class Emptied:
+    """A task of Ray at its end: after a node was lost, `next_ready` can be true once too often."""
+
+    def next_ready(self):
+        return True
+
+    def is_finished(self):
+        return True
+
+    def __next__(self):
+        raise StopIteration
+
+
+def test_an_end_that_looks_like_a_result_is_an_end(joined, monkeypatch):
+    from repro.backends.ray import RayJob
+
+    pool = joined("cpu")
+    job = RayJob(Batch(1, {Run(Behaving(), 1): {}}, "loop"), task=Emptied())
+    job.left.clear()
+    pool._jobs[job] = None
+    monkeypatch.setattr(pool, "_heard", lambda seconds: [job])
+    monkeypatch.setattr(pool, "_require_head", lambda: None)
+    assert list(pool.events(0)) == [Ended(1)]
+
+
 def test_what_is_no_code_stays_here(tmp_path, monkeypatch):
     from repro.backends.ray import environment_of
 
