@@ -8,7 +8,7 @@ Claims that a ledger holds as reproduced are judged anew. Those whose comparison
 standard deviations over seeds past their bounds are judged at the looks of `ci`. What is reproduced
 gets a reference, as `--update-ledger` gives it. Then it is judged on runs of its own, as on another
 machine, at five seeds or at all looks, and held against the reference by the rule of
-`repro.judge.gate`.
+`repro.judge.smaller`.
 
 With `--ledger` each entry of this project's ledger at `ci` is the truth, and runs that are held
 against it are drawn. Its tables have the builds of a hundred that fail though nothing has changed;
@@ -35,10 +35,10 @@ from pathlib import Path
 import numpy as np
 
 from repro.judge import Design, Excess
-from repro.judge.evidence import Evidence, Group, Look, weigh
-from repro.judge.gate import DECISIVE, DOUBT, FURTHER, LEVEL, REPORTED, chance_unchanged
-from repro.judge.levels import Level, shifts
+from repro.judge.comparison import Evidence, Group, Look, weigh
+from repro.judge.level_shift import Level, shifts
 from repro.judge.scale import Array
+from repro.judge.smaller import DECISIVE, DOUBT, FURTHER, LEVEL, REPORTED, chance_unchanged
 from repro.ledger.entry import Entry, entries_in
 from repro.runs.profiles import PROFILES
 

@@ -64,7 +64,7 @@ from repro.judge import (
     Statement,
     Verdict,
 )
-from repro.judge.evidence import Group, Look, SameSpread, freedom_apart, weigh
+from repro.judge.comparison import Group, Look, SameSpread, freedom_apart, weigh
 from repro.judge.scale import Array, ScaleName
 
 DESIGNS = ((5,), (20,), (5, 8, 12, 20), (3, 5, 8, 12))

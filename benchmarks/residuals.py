@@ -36,11 +36,11 @@ import numpy as np
 import repro.studies
 from repro.arm import Arm, Metric
 from repro.judge import Design, Scale
-from repro.judge.evidence import Group as Seeds
-from repro.judge.evidence import Look, weigh
+from repro.judge.comparison import Group as Seeds
+from repro.judge.comparison import Look, weigh
 from repro.judge.scale import Array, ScaleError
 from repro.runs.profiles import PROFILES
-from repro.store.entry import Damaged, read
+from repro.store.run_files import Damaged, read
 from repro.store.upkeep import items
 
 FEWEST = 5

@@ -35,8 +35,8 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from repro.arm import Run
-from repro.code.source import parse
 from repro.code.trace import counted
+from repro.code.units import parse
 from repro.ledger import Ledger, entries_at, read_ledgers
 from repro.own.arm import OutsideArm
 from repro.runs.identity import arms_of, identity, settings_of
@@ -46,7 +46,7 @@ from repro.runs.profiles import PROFILES
 from repro.runs.provenance import provenance
 from repro.runs.results import Results, RunsMissing
 from repro.runs.training import Training
-from repro.store import Made, Store, entry
+from repro.store import Made, Store, run_files
 
 STUDY = """
 from dataclasses import dataclass
@@ -280,13 +280,13 @@ def write(
     values: dict[str, object],
     *,
     seconds: float = 0.0,
-    made: Made = entry.UNKNOWN,
+    made: Made = run_files.UNKNOWN,
 ) -> str:
     """Write a run as `Store.put` does, but for waiting until it is on the disk; return its key."""
-    key, how = entry.key_of(identity, made), provenance("cpu", seconds, 1)
+    key, how = run_files.key_of(identity, made), provenance("cpu", seconds, 1)
     folder = store.root / "runs" / key[:2] / key
     folder.mkdir(parents=True, exist_ok=True)
-    for name, content in entry.encode(identity, values, how, made=made).items():
+    for name, content in run_files.encode(identity, values, how, made=made).items():
         (folder / name).write_bytes(content)
     return key
 

@@ -211,8 +211,8 @@ def _compared(
     """Return for each arm how an edit relates to its trace, and what the trace says of it."""
 
     def compare() -> dict[str, Any]:
-        from repro.code.source import parse
         from repro.code.trace import Today, package_of
+        from repro.code.units import parse
 
         today, found = Today(copy), {}
         path = copy / where

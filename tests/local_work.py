@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch._dynamo  # noqa: F401  # as the first optimiser does: a second that is no test's own
 
-from repro.backends.files import StoreFiles, stored
+from repro.backends.batch_files import StoreFiles, stored
 from repro.backends.local import InProcessPool
 from repro.backends.trainer import train_batch
 from repro.code.trace import Today, counted
@@ -16,7 +16,7 @@ from repro.runs.plan import Plan
 from repro.runs.pool import Advanced, Ended, Trained
 from repro.runs.results import Results
 from repro.runs.training import Training
-from repro.store import Made, Store, entry, run_key
+from repro.store import Made, Store, run_files, run_key
 
 PROJECT = Path(__file__).parent
 
@@ -67,9 +67,9 @@ def put(store, run, identity, values, provenance=None, **more):
 def put_former(store, identity, values, provenance):
     """Store a result as earlier versions did: without what made it; return its key."""
     key = run_key(identity)
-    files = entry.encode(identity, values, provenance)
-    files["identity.json"] = entry.readable({"format": 1, "identity": identity})
-    files["SHA256SUMS"] = entry._sums({name: files[name] for name in entry.FILES[:3]})
+    files = run_files.encode(identity, values, provenance)
+    files["identity.json"] = run_files.readable({"format": 1, "identity": identity})
+    files["SHA256SUMS"] = run_files._sums({name: files[name] for name in run_files.FILES[:3]})
     folder = store.root / "runs" / key[:2] / key
     folder.mkdir(parents=True)
     for name, content in files.items():

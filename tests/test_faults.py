@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from repro.code.source import parse
+from repro.code.units import parse
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))

@@ -65,7 +65,7 @@ ROOMS = [
     *(
         *(f"commands.{x}" for x in ("answers", "decide", "judge", "sentence", "table")),
         "recorded.deciding",
-        "code.source",
+        "code.units",
         "document",
         "files",
         "recipe",

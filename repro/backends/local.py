@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from repro.arm import Run
-from repro.backends.files import stored_start
+from repro.backends.batch_files import stored_start
 from repro.backends.packed import packed, require_not_loading
 from repro.backends.places import Places, cores_of, devices_of, places_on, require_devices
 from repro.backends.trainer import train_batch, within

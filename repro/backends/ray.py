@@ -22,8 +22,8 @@ from typing import Any
 import ray
 from ray.exceptions import RayError
 
+from repro.backends.batch_files import stored, stored_start
 from repro.backends.cluster import ClusterError, device_of_nodes, require_somebody
-from repro.backends.files import stored, stored_start
 from repro.backends.places import cores_of, devices_of, numbered_accelerators, require_devices
 from repro.backends.trainer import train_here
 from repro.code import record

@@ -27,8 +27,8 @@ from submitit.core.utils import FailedJobError, FailedSubmissionError, JobPaths
 from submitit.helpers import DelayedSubmission
 
 from repro.arm import Run
+from repro.backends.batch_files import StoreFiles
 from repro.backends.cluster import device_of_nodes
-from repro.backends.files import StoreFiles
 from repro.backends.places import cores_of, devices_of, numbered_accelerators
 from repro.backends.trainer import train_here
 from repro.code import record

@@ -26,7 +26,7 @@ from queue import SimpleQueue
 from threading import Event, Thread
 from typing import Any, NoReturn
 
-from repro.backends.files import StoreFiles
+from repro.backends.batch_files import StoreFiles
 from repro.backends.packed import unpacked
 from repro.backends.places import numbered_accelerators
 from repro.backends.trainer import MOST, Printed, details_of, train_here

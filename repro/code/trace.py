@@ -25,7 +25,7 @@ from types import FunctionType
 from typing import Any
 
 from repro.code import record
-from repro.code.source import EFFECTS, IMPORT, Source, Unit, parse
+from repro.code.units import EFFECTS, IMPORT, Source, Unit, parse
 
 Trace = dict[str, Any]
 

@@ -18,6 +18,7 @@ from repro.evidence import EvidenceError
 from repro.evidence.audit import audit, audit_lines, frame_of, use_starts
 from repro.evidence.file import EvidenceFile, Record, record_of
 from repro.evidence.pack import add, pack, without_paths, write
+from repro.evidence.reader import EvidenceResults
 from repro.evidence.renew import (
     EARLIER,
     Group,
@@ -28,8 +29,7 @@ from repro.evidence.renew import (
     renewed,
     with_settings,
 )
-from repro.evidence.results import EvidenceResults
-from repro.recorded.results import WithRecorded
+from repro.recorded.adapter import WithRecorded
 from repro.runs.identity import name_of
 from repro.runs.profiles import PROFILES
 from repro.runs.provenance import commit_of

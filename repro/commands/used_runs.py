@@ -9,10 +9,10 @@ from typing import Any
 
 from repro.commands.collecting import add_claims, collected
 from repro.evidence import EvidenceError
-from repro.evidence.results import EvidenceResults
+from repro.evidence.reader import EvidenceResults
 from repro.files import explained
-from repro.recorded.results import RecordedRuns
-from repro.report.runs import StoredRuns, UsedRuns, columns_of, rows_of
+from repro.recorded.adapter import RecordedRuns
+from repro.report.stored_runs import StoredRuns, UsedRuns, columns_of, rows_of
 from repro.report.write import write_table
 
 

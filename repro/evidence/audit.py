@@ -30,7 +30,7 @@ from repro.arm import Arm, Run, Values
 from repro.backends.trainer import train_batch
 from repro.data.files import is_readable
 from repro.evidence.file import Record
-from repro.evidence.results import EvidenceResults
+from repro.evidence.reader import EvidenceResults
 from repro.own.training_run import Files
 from repro.runs.identity import engine_of, name_of
 from repro.runs.pool import Failed, Trained

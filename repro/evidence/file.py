@@ -23,8 +23,8 @@ from repro.code.trace import Trace, parts_of
 from repro.evidence import EvidenceError
 from repro.files import beside, explained
 from repro.store import Made, Result, run_key
-from repro.store.entry import key_of
 from repro.store.key import digest_of, plain
+from repro.store.run_files import key_of
 
 Line = dict[str, Any]
 

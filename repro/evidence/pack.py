@@ -17,8 +17,8 @@ from repro.evidence import EvidenceError
 from repro.evidence.file import FORMAT, NAME, EvidenceFile, Line, Record, decoded, record_of, texts
 from repro.runs.results import Results
 from repro.store import Store
-from repro.store.entry import key_of
 from repro.store.key import digest_of
+from repro.store.run_files import key_of
 
 PART = 2**20
 """Bytes of parameters in one line."""

@@ -34,8 +34,8 @@ from repro.runs.plan import Plan
 from repro.runs.results import Results
 from repro.runs.training import Training
 from repro.store import RUNS, Made, Result, Store
-from repro.store.entry import key_of
 from repro.store.key import canonical, digest_of
+from repro.store.run_files import key_of
 from repro.store.upkeep import items
 
 LONGEST = 5

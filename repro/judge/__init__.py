@@ -17,21 +17,21 @@ from types import ModuleType
 from typing import Any
 
 from repro.judge.anytime import AnyTime
+from repro.judge.comparison import Excess, detectable
 from repro.judge.contrast import Statement
 from repro.judge.effect import Effect, EffectSize, Sample
-from repro.judge.evidence import Excess, detectable
-from repro.judge.gate import (
-    LedgerComparison,
-    Standing,
-    compare_with_ledger,
-    reference,
-)
 from repro.judge.judge import Judge
 from repro.judge.looks import LEVEL, Design, OneLook, require_level
 from repro.judge.measured import Gain, Measured
 from repro.judge.sample import Runs
 from repro.judge.scale import Scale, ScaleError
 from repro.judge.shapes import Curve, Ladder
+from repro.judge.smaller import (
+    LedgerComparison,
+    Standing,
+    compare_with_ledger,
+    reference,
+)
 from repro.judge.verdict import Beyond, Findings, Outcome, Verdict, p_of_all
 
 __all__ = [

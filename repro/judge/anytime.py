@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp  # type: ignore[import-untyped]
 
-from repro.judge.evidence import Evidence
+from repro.judge.comparison import Evidence
 from repro.judge.looks import OneLook
 from repro.judge.mistakes import CannotGrow
 from repro.judge.scale import Array

@@ -13,8 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from repro.judge.effect import Effect
-from repro.judge.evidence import (
+from repro.judge.comparison import (
     ALL_THERE_ARE,
     ROUNDING,
     Drawn,
@@ -23,6 +22,7 @@ from repro.judge.evidence import (
     SameSpread,
     weigh,
 )
+from repro.judge.effect import Effect
 from repro.judge.sample import Runs
 from repro.judge.scale import Array, Scale, ScaleError
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from repro.judge.evidence import Evidence
+from repro.judge.comparison import Evidence
 
 
 class EffectSize(StrEnum):

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from repro.judge.anytime import AnyTime, further
+from repro.judge.comparison import MOST_SEEDS, Evidence, Look, seeds_needed
 from repro.judge.contrast import Contrast, Readings, Sampled, Side, Statement
 from repro.judge.effect import Effect, Sample
 from repro.judge.effect_size import effect_size
-from repro.judge.evidence import MOST_SEEDS, Evidence, Look, seeds_needed
 from repro.judge.looks import Design, OneLook
 from repro.judge.sample import lower_state
 from repro.judge.scale import Array, ScaleError

@@ -9,9 +9,9 @@ from statistics import fmean, pstdev, stdev
 
 import numpy as np
 
+from repro.judge.comparison import ROUNDING, Evidence
 from repro.judge.contrast import Contrast, Readings, Sampled, Side, fixed
 from repro.judge.effect import Effect
-from repro.judge.evidence import ROUNDING, Evidence
 
 _NUMBER = r"([-−]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)"
 _PRINT = re.compile(rf"{_NUMBER}(?:\s*(?:±|\+/?-)\s*{_NUMBER})?\s*(%?)")

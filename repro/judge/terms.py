@@ -32,9 +32,9 @@ from scipy.special import (  # type: ignore[import-untyped]
     stdtr,
 )
 
+from repro.judge.comparison import Evidence
 from repro.judge.contrast import Contrast, Readings, rounding
 from repro.judge.effect import Effect
-from repro.judge.evidence import Evidence
 from repro.judge.scale import Array
 from repro.judge.statistic import COUNTED, SIGN, Prediction
 

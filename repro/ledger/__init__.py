@@ -17,7 +17,7 @@ from repro.ledger.entry import (
     LedgerError,
     short_source,
 )
-from repro.ledger.file import (
+from repro.ledger.ledgers import (
     Ledger,
     Ledgers,
     entries_at,

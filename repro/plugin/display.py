@@ -28,7 +28,7 @@ from repro.report.lines import (
     stopped_line,
     verdict_line,
 )
-from repro.runs.progress import Status
+from repro.runs.time_left import Status
 from repro.text import shown_lines
 
 SECONDS_BETWEEN_LINES = 25.0

@@ -23,6 +23,7 @@ from repro.judge import (
 )
 from repro.judge.verdict import wrap
 from repro.ledger import Change, Entry, Ledger, Ledgers
+from repro.plugin.claim_verdict import SAID_IN_FULL, ClaimVerdict, Gathered, named, verdict
 from repro.plugin.claims import (
     ClaimMark,
     about,
@@ -35,10 +36,9 @@ from repro.plugin.levels import NAME as LEVELS
 from repro.plugin.levels import level_pairs
 from repro.plugin.options import DEFAULT_PROFILE, evidence_option, option, reference_of
 from repro.plugin.trials import Trials
-from repro.plugin.verdict import SAID_IN_FULL, Gathered, Verdict, named, verdict
 from repro.recorded.rows import Pattern
 from repro.report.lines import ERROR, PROPERTY, ClaimLine, claim_line
-from repro.report.record import ClaimRecord, JudgedClaim, finding_data, to_json
+from repro.report.records import ClaimRecord, JudgedClaim, finding_data, to_json
 from repro.runs.profiles import PROFILES, RECORDED, Profile
 from repro.runs.results import TrainingFailed
 from repro.text import said_in_full, shown, shown_lines
@@ -240,7 +240,7 @@ class Gate:
     def _record(
         self,
         item: pytest.Item,
-        found: Verdict,
+        found: ClaimVerdict,
         gathered: Gathered,
         compared: Compared,
         entry: Entry | None,
@@ -349,7 +349,7 @@ def fail(report: Any, why: str) -> None:
         del report.wasxfail
 
 
-def _text(found: Verdict, gathered: Gathered, compared: Compared) -> str:
+def _text(found: ClaimVerdict, gathered: Gathered, compared: Compared) -> str:
     """Return the text of a verdict: its findings, their comparison with the ledger, remarks."""
     text = "\n".join(map(str, gathered.findings))
     if not text or found.outcome is Outcome.NOT_RUN:
@@ -367,7 +367,7 @@ def _looks(mark: ClaimMark, gathered: Gathered) -> list[int]:
     return list(mark.looks_at(profile) if profile else design.looks)
 
 
-def _other_arms(found: Verdict, gathered: Gathered, entry: Entry | None) -> str:
+def _other_arms(found: ClaimVerdict, gathered: Gathered, entry: Entry | None) -> str:
     """Say that a claim compares other arms than its reproduced entry; empty where it does not.
 
     The test of a claim that does not hold ends early, and may not have come to all of its arms.
@@ -383,7 +383,7 @@ def _other_arms(found: Verdict, gathered: Gathered, entry: Entry | None) -> str:
     return f"compares other arms than the ledger's: {', '.join([*new, *gone])}"
 
 
-def _other_level(found: Verdict, gathered: Gathered, entry: Entry | None) -> str:
+def _other_level(found: ClaimVerdict, gathered: Gathered, entry: Entry | None) -> str:
     """Say that a claim is judged at another level than its entry; empty where it is not."""
     if not isinstance(gathered, Trials) or found.outcome is Outcome.NOT_RUN or entry is None:
         return ""

@@ -15,9 +15,9 @@ from repro.plugin.command_line import option
 from repro.text import shown
 
 if TYPE_CHECKING:
-    from repro.judge.levels import Shift
+    from repro.judge.level_shift import Shift
     from repro.ledger import Entry
-    from repro.report.record import ClaimRecord
+    from repro.report.records import ClaimRecord
 
 NAME = "repro-levels"
 """The name of `Levels` among pytest's plugins, and of the property of claims' reports."""
@@ -44,7 +44,7 @@ def level_pairs(entry: Entry, record: ClaimRecord) -> list[list[Any]]:
 class Levels:
     """Gathers the levels of all claims in the main process; a plugin of pytest.
 
-    Each is a pair of the ledger's level and today's, as `repro.judge.levels` takes them.
+    Each is a pair of the ledger's level and today's, as `repro.judge.level_shift` takes them.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -64,7 +64,10 @@ class Levels:
         """The metrics that have moved."""
         if not self._pairs:
             return []
-        from repro.judge.levels import Level, shifts  # imports numpy, which few sessions need here
+        from repro.judge.level_shift import (  # imports numpy, which few sessions need here
+            Level,
+            shifts,
+        )
 
         return shifts((Level(*before), Level(*now)) for before, now in self._pairs.values())
 

@@ -16,7 +16,7 @@ from repro.runs.profiles import MOST_SEEDS, profile_named
 from repro.store import DEFAULT_STORE, RUNS, project_above
 
 if TYPE_CHECKING:
-    from repro.evidence.results import EvidenceResults
+    from repro.evidence.reader import EvidenceResults
 
 __all__ = ["option"]
 
@@ -228,7 +228,7 @@ def reference_of(config: pytest.Config) -> int:
 
 def evidence_of(config: pytest.Config) -> EvidenceResults | None:
     """Return the evidence of `--evidence`, read once; None without it. Raises EvidenceError."""
-    from repro.evidence.results import EvidenceResults
+    from repro.evidence.reader import EvidenceResults
 
     named = option(config, "evidence")
     if named and EVIDENCE not in config.stash:

@@ -9,7 +9,7 @@ import pytest
 
 from repro.arm import Arm, Needs, Run
 from repro.recorded.source import ALL, RecordedArm
-from repro.report.record import FigureData, LineData, PanelData, to_json
+from repro.report.records import FigureData, LineData, PanelData, to_json
 from repro.runs.profiles import Profile
 from repro.runs.results import KnownResults
 

@@ -298,7 +298,7 @@ def _judged_report(
     claims: ClaimSession, item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Make a verdict of the report that pytest makes of a claim's test."""
-    from repro.plugin.verdict import shorten
+    from repro.plugin.claim_verdict import shorten
 
     if call.when == "call":
         shorten(item, call)

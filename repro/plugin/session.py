@@ -23,6 +23,7 @@ from repro.backends.places import cores
 from repro.document import Document
 from repro.evidence import EvidenceError
 from repro.ledger import LedgerError
+from repro.plugin.claim_verdict import LEFT_OUT, SAID_IN_FULL, Gathered
 from repro.plugin.claims import (
     BadClaim,
     call,
@@ -49,7 +50,6 @@ from repro.plugin.options import (
 from repro.plugin.plot import Plot
 from repro.plugin.time_limits import TimeLimits
 from repro.plugin.trials import Trials
-from repro.plugin.verdict import LEFT_OUT, SAID_IN_FULL, Gathered
 from repro.plugin.workers import (
     end_session,
     is_debugged,
@@ -57,7 +57,7 @@ from repro.plugin.workers import (
     trainers_of,
     trains_here,
 )
-from repro.recorded.results import WithRecorded
+from repro.recorded.adapter import WithRecorded
 from repro.report.plan_text import plan_line
 from repro.runs.plan import Plan
 from repro.runs.pool import Pool, TrainingStopped

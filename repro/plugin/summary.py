@@ -14,7 +14,7 @@ import pytest
 
 import repro
 from repro.core.device import machine
-from repro.evidence.results import EvidenceResults
+from repro.evidence.reader import EvidenceResults
 from repro.judge import LEVEL, Outcome
 from repro.ledger import (
     Change,
@@ -29,13 +29,13 @@ from repro.plugin.command_line import option
 from repro.plugin.display import MARKUP
 from repro.plugin.options import evidence_of, folder_named, store_folder
 from repro.plugin.session import ClaimSession
-from repro.recorded.results import RecordedRuns, RunsByKey, recorded_lines
+from repro.recorded.adapter import RecordedRuns, RunsByKey, recorded_lines
 from repro.report import headlines
 from repro.report.ending import Line, ending, verdict_table
 from repro.report.lines import ERROR, PROPERTY, ClaimLine
 from repro.report.plan_text import plan_text
-from repro.report.record import ClaimRecord, FigureData, JudgedClaim, from_json
-from repro.report.results import (
+from repro.report.records import ClaimRecord, FigureData, JudgedClaim, from_json
+from repro.report.results_file import (
     Failure,
     ResultsDocument,
     SessionData,
@@ -44,7 +44,7 @@ from repro.report.results import (
     way_from,
     web_address,
 )
-from repro.report.runs import StoredRuns
+from repro.report.stored_runs import StoredRuns
 from repro.report.write import NothingToDrawWith, write_data, write_page
 from repro.runs.profiles import PROFILES
 from repro.runs.provenance import commit_of, place_of

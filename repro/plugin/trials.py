@@ -11,7 +11,7 @@ import numpy as np
 
 from repro.arm import Arm, Needs, Run, Values, require_plain
 from repro.judge import LEVEL, Design, Judge, OneLook, Runs, Verdict, p_of_all
-from repro.judge.levels import Level
+from repro.judge.level_shift import Level
 from repro.plugin.trial import Rungs, Trial
 from repro.recorded.judging import (
     design_of,
@@ -20,7 +20,7 @@ from repro.recorded.judging import (
     require_same_ends,
 )
 from repro.recorded.source import RecordedArm
-from repro.report.record import ArmData
+from repro.report.records import ArmData
 from repro.runs.profiles import MOST_SEEDS, RECORDED, Profile
 from repro.runs.results import KnownResults, RunsMissing, TrainingFailed
 from repro.store import Result

@@ -16,8 +16,8 @@ from importlib.resources import files
 from pathlib import Path
 
 from repro.report import svg
-from repro.report.record import FigureData, LineData, PanelData
-from repro.report.runs import LOSS, TrainingCurve
+from repro.report.records import FigureData, LineData, PanelData
+from repro.report.stored_runs import LOSS, TrainingCurve
 from repro.text import shown
 
 COLOURS = 8

@@ -15,8 +15,8 @@ from collections.abc import Iterable, Sequence
 from repro.judge import Outcome
 from repro.ledger import Change
 from repro.report.lines import agreeing, cut
-from repro.report.record import ClaimRecord
-from repro.report.results import MANY, ONE, Failure, ResultsDocument, groups_of, verdicts_of
+from repro.report.records import ClaimRecord
+from repro.report.results_file import MANY, ONE, Failure, ResultsDocument, groups_of, verdicts_of
 from repro.text import shown
 
 MOST = 5

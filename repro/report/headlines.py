@@ -14,7 +14,7 @@ from pathlib import Path
 
 from repro.ledger import VERDICTS as ACCEPTED
 from repro.ledger import Entry, LedgerError, entries_at
-from repro.report.record import ClaimRecord
+from repro.report.records import ClaimRecord
 
 NAME = "headlines.toml"
 

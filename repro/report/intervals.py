@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from repro.report import svg
-from repro.report.record import ClaimRecord, EffectData, FindingData, deciding_effect
+from repro.report.records import ClaimRecord, EffectData, FindingData, deciding_effect
 
 RATIO = "ratio of two arms"
 MOST_ROWS = 12

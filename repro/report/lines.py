@@ -12,11 +12,11 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal, Self
 
 from repro.ledger import Change
-from repro.runs.progress import Status
+from repro.runs.time_left import Status
 from repro.text import counted, shown
 
 if TYPE_CHECKING:
-    from repro.report.record import ClaimRecord
+    from repro.report.records import ClaimRecord
 
 REPRODUCED, REFUTED, INCONCLUSIVE, NOT_RUN = "reproduced", "refuted", "inconclusive", "not run"
 ERROR: Literal["error"] = "error"

@@ -25,7 +25,7 @@ from repro.recorded.readers import flat
 from repro.recorded.runs import ranges
 from repro.report.curves import caption, figure_plot, training
 from repro.report.intervals import forest, seeds
-from repro.report.record import (
+from repro.report.records import (
     ArmData,
     ClaimRecord,
     EffectData,
@@ -33,8 +33,15 @@ from repro.report.record import (
     FindingData,
     deciding_effect,
 )
-from repro.report.results import CHANGES, ONE, ResultsDocument, count_lines, file_link, verdicts_of
-from repro.report.runs import LOSS, ArmRuns, differing
+from repro.report.results_file import (
+    CHANGES,
+    ONE,
+    ResultsDocument,
+    count_lines,
+    file_link,
+    verdicts_of,
+)
+from repro.report.stored_runs import LOSS, ArmRuns, differing
 from repro.report.svg import PagePlot
 from repro.text import shown, shown_lines
 

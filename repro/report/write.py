@@ -13,9 +13,9 @@ from typing import Any, TextIO
 
 from repro.report.curves import write_figure
 from repro.report.ending import summary
-from repro.report.record import ClaimRecord, EffectData, SampleData, deciding_effect, to_json
-from repro.report.results import ResultsDocument
-from repro.report.runs import StoredRuns, read_runs
+from repro.report.records import ClaimRecord, EffectData, SampleData, deciding_effect, to_json
+from repro.report.results_file import ResultsDocument
+from repro.report.stored_runs import StoredRuns, read_runs
 from repro.text import HIDDEN, shown
 
 PAGE, SCHEMA = "index.html", "results.schema.json"

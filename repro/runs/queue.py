@@ -19,9 +19,9 @@ from pathlib import Path
 from repro.arm import Arm, Run
 from repro.runs.identity import engine_of, name_of
 from repro.runs.pool import Batch
-from repro.runs.progress import RATE, Pace
 from repro.runs.provenance import commit_of
 from repro.runs.results import Results, TrainingFailed
+from repro.runs.time_left import RATE, Pace
 from repro.store import Store
 from repro.store.locks import most_locks
 

@@ -11,9 +11,9 @@ from typing import Any
 from repro.arm import Run
 from repro.runs.plan import Plan
 from repro.runs.pool import Advanced, Ended, Event, Failed, Kept, Pool, Stored, TrainingStopped
-from repro.runs.progress import Pace, Status
 from repro.runs.queue import Queue, work_of_all
 from repro.runs.results import Results, TrainingFailed
+from repro.runs.time_left import Pace, Status
 from repro.store import Store, StoreError
 from repro.store.upkeep import tidy
 

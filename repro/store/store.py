@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from repro.files import Lock, remove, write_beside
-from repro.store import entry
+from repro.store import run_files
 from repro.store.checkpoints import Checkpoints, Scratch
-from repro.store.entry import UNKNOWN, Damaged, Made, Result
 from repro.store.errors import Report, explained, warn
 from repro.store.key import digest_of, run_key
 from repro.store.locks import Locks
+from repro.store.run_files import UNKNOWN, Damaged, Made, Result
 
 DEFAULT_STORE = ".repro"
 """The store of a project, in its folder."""
@@ -142,7 +142,7 @@ class Store:
             return None
         with explained(self.root):
             try:
-                return entry.read(self._path(key), key)
+                return run_files.read(self._path(key), key)
             except Damaged:
                 # Another process may have moved it aside and stored a good one meanwhile. So it is
                 # read again under the lock before it is moved.
@@ -172,8 +172,8 @@ class Store:
         `weights` is a safetensors file of its parameters, if other runs start from it. On return
         everything is on the disk and survives a power cut.
         """
-        key = entry.key_of(identity, made)
-        files = entry.encode(identity, values, provenance, weights, made)
+        key = run_files.key_of(identity, made)
+        files = run_files.encode(identity, values, provenance, weights, made)
         path = self._path(key)
         with explained(self.root), self._scratch.place() as fresh:
             _write(fresh, files)
@@ -230,7 +230,7 @@ class Store:
         """Return the stored run, verified; move a damaged one aside. Needs the entry's lock."""
         path = self._path(key)
         try:
-            return entry.read(path, key)
+            return run_files.read(path, key)
         except Damaged as damage:
             aside = self._free_place_aside(key)
             os.rename(path, aside)

@@ -27,12 +27,12 @@ from repro.report.ending import summary, verdict_table
 from repro.report.lines import ClaimLine, counted_line, progress_line, verdict_line
 from repro.report.page import render
 from repro.report.plan_text import plan_text
-from repro.report.record import ArmData, JudgedClaim, from_json
-from repro.report.results import ResultsDocument, results_of
-from repro.report.runs import ArmRuns
+from repro.report.records import ArmData, JudgedClaim, from_json
+from repro.report.results_file import ResultsDocument, results_of
+from repro.report.stored_runs import ArmRuns
 from repro.report.write import CLAIM_COLUMNS, write_data, write_results
 from repro.runs.profiles import profile_named
-from repro.runs.progress import Status
+from repro.runs.time_left import Status
 from repro.text import HIDDEN, LONGEST, shown
 from scripts.plain_markdown import as_code, as_text
 from tests.attacks.strategies import FORMULAS, MARKUP, SETTINGS, STEERING, TEXTS, is_calm

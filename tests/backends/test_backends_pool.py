@@ -13,7 +13,7 @@ import torch
 import torch._dynamo  # as the first optimiser does: a second that is no test's own
 
 from repro.backends import local, trainer, trainer_process
-from repro.backends.files import StoreFiles, stored
+from repro.backends.batch_files import StoreFiles, stored
 from repro.backends.local import InProcessPool
 from repro.backends.packed import unpacked
 from repro.backends.places import Places
@@ -167,8 +167,8 @@ def test_each_run_goes_on_from_its_own_checkpoint(here, storing, monkeypatch):
             if isinstance(event, Progress) and event.step > 1:
                 raise KeyboardInterrupt
 
-    monkeypatch.setattr("repro.backends.files.SAVE_SECONDS", -1)
-    monkeypatch.setattr("repro.backends.files.SHARE_OF_SAVING", math.inf)
+    monkeypatch.setattr("repro.backends.batch_files.SAVE_SECONDS", -1)
+    monkeypatch.setattr("repro.backends.batch_files.SHARE_OF_SAVING", math.inf)
     monkeypatch.setattr(driver, "training", stops)
     with pytest.raises(KeyboardInterrupt):
         result_of(storing, arm, range(3), engine="stacked")
@@ -199,7 +199,7 @@ def test_a_run_alone_is_tried_once_more_in_memory_that_was_given_back(here, monk
 @pytest.mark.parametrize(("cost", "apart"), [(0.01, 5.0), (2.0, 100.0)])
 def test_writing_checkpoints_takes_a_fiftieth_of_the_time(cost, apart, tmp_path, monkeypatch):
     clock, due = [0.0], []
-    monkeypatch.setattr("repro.backends.files.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("repro.backends.batch_files.time.monotonic", lambda: clock[0])
     of, store = batch(SMALL), Store(tmp_path)
     files = StoreFiles(store, of, show=lambda progress: None, devices={})
 

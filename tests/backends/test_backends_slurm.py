@@ -18,7 +18,7 @@ from repro.backends.cluster import device_of_nodes, require_executor, slurm_para
 from repro.backends.trainer import train_here
 from repro.runs.pool import Batch, Ended, Failed, Stored, Trained, TrainingStopped
 from repro.store import Store
-from repro.store.entry import UNKNOWN, key_of
+from repro.store.run_files import UNKNOWN, key_of
 from repro.studies.depth_ladder.arms import D256_L4
 from tests.backends.behaving import Behaving
 

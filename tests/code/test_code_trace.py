@@ -5,8 +5,8 @@ from importlib import import_module
 
 import pytest
 
-from repro.code.source import parse
 from repro.code.trace import Today, _Texts, counted, joined
+from repro.code.units import parse
 
 EARLIER = {
     "old_toy.Net": "be13a8a73a909aec",

@@ -8,8 +8,8 @@ from repro.evidence.file import record_of
 from repro.recipe import Recipe
 from repro.runs.identity import name_of_type, settings_of
 from repro.store import Made, Result, run_key
-from repro.store.entry import key_of
 from repro.store.key import digest_of, plain
+from repro.store.run_files import key_of
 from tests.evidence.packs import compressed
 
 

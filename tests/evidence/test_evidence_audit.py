@@ -22,7 +22,7 @@ from repro.evidence.audit import (
     fewest_found,
     frame_of,
 )
-from repro.evidence.results import EvidenceResults
+from repro.evidence.reader import EvidenceResults
 from repro.runs.provenance import provenance
 from repro.studies.finetuning.arms import FinetuneArm
 from tests.evidence.arms import (

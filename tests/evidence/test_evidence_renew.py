@@ -21,8 +21,8 @@ from repro.evidence.renew import (
 from repro.runs.identity import identity, settings_of
 from repro.runs.results import TrainingFailed
 from repro.store import Store, run_key
-from repro.store.entry import key_of
 from repro.store.key import digest_of
+from repro.store.run_files import key_of
 from tests.evidence.arms import GONE, HOLDS, RUN, SEEDS, Slope, result_of, values_of
 from tests.evidence.packs import FILE, command, lines_of, packed
 from tests.local_work import PROJECT, put, put_former

@@ -17,7 +17,7 @@ from repro.judge.anytime import (
     log_e_apart,
     p_of,
 )
-from repro.judge.evidence import Group, weigh
+from repro.judge.comparison import Group, weigh
 from repro.recorded import judge
 from tests.judge.arms import IDENTITY, arms, benchmark, exact, not_refused
 

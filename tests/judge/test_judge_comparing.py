@@ -17,12 +17,12 @@ from repro.judge import (
     compare_with_ledger,
     reference,
 )
-from repro.judge.gate import (
+from repro.judge.level_shift import Level, shifts
+from repro.judge.smaller import (
     FURTHER,
     chance_of_less,
     distances,
 )
-from repro.judge.levels import Level, shifts
 from tests.judge.arms import LOOKS, arm, arms
 
 FIVE = Design(looks=(5,))

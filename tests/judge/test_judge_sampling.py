@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 from repro.judge import Design, Judge, Measured, OneLook, Outcome, Scale
-from repro.judge.evidence import Drawn, Group, SameSpread, weigh
-from repro.judge.gate import distances
+from repro.judge.comparison import Drawn, Group, SameSpread, weigh
+from repro.judge.smaller import distances
 from tests.judge.arms import LOOKS, arm, benchmark, exact, told
 
 

@@ -12,7 +12,7 @@ from repro.ledger import (
     entries_at,
     read_ledgers,
 )
-from repro.ledger.file import folders_with_ledgers, ledgers_in
+from repro.ledger.ledgers import folders_with_ledgers, ledgers_in
 from repro.store import Store
 
 

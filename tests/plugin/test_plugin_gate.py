@@ -10,13 +10,13 @@ import pytest
 
 from repro.arm import Needs
 from repro.ledger import Entry, Ledger
+from repro.plugin.claim_verdict import NOTHING_JUDGED
 from repro.plugin.completeness import SPARED
 from repro.plugin.gate import Gate
 from repro.plugin.levels import NAME as LEVELS
 from repro.plugin.plugin import _judged_report
 from repro.plugin.summary import _failures
 from repro.plugin.trials import Trials
-from repro.plugin.verdict import NOTHING_JUDGED
 from repro.report.lines import PROPERTY, ClaimLine
 from repro.runs.profiles import PROFILES, profile_named
 from tests.plugin.lines import Line

@@ -8,7 +8,7 @@ import pytest
 from repro.plugin.display import MOST_KNOWN, Display
 from repro.plugin.workers import is_of_claims_alone, trainers_of, trains_here
 from repro.report.lines import PROPERTY, ClaimLine
-from repro.runs.progress import Status
+from repro.runs.time_left import Status
 from repro.store.store import _NOTE as NOTE
 from tests.plugin.sessions import run, run_apart
 

@@ -12,8 +12,8 @@ from repro.__main__ import main
 from repro.arm import Metric, Needs, Run
 from repro.plugin.trials import Trials
 from repro.recorded import RecordedError, judge, recorded
+from repro.recorded.adapter import WithRecorded
 from repro.recorded.judging import design_of, means_of, require_same_ends
-from repro.recorded.results import WithRecorded
 from repro.runs.profiles import PROFILES
 from repro.store import run_key
 from tests.oracles import oracle

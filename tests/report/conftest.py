@@ -4,7 +4,7 @@ import copy
 
 import pytest
 
-from repro.report.results import results_of
+from repro.report.results_file import results_of
 from repro.store import Store
 from tests.report.records import depth_ladder, every_kind, store_runs
 

@@ -5,7 +5,7 @@ import numpy as np
 from repro.document import Document
 from repro.judge import Design, Judge, Ladder, Measured, Outcome, Runs, Scale
 from repro.ledger import Change
-from repro.report.record import (
+from repro.report.records import (
     ArmData,
     ClaimRecord,
     FigureData,
@@ -14,7 +14,7 @@ from repro.report.record import (
     PanelData,
     finding_data,
 )
-from repro.store.entry import UNKNOWN, key_of
+from repro.store.run_files import UNKNOWN, key_of
 
 RECIPE = {"epochs": 5, "batch": 128, "lr": 1e-3, "clip": [[0, 0.5], [2, 1.0]]}  # JSON has no tuples
 

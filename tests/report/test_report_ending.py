@@ -8,7 +8,7 @@ import pytest
 from repro.judge import Outcome
 from repro.ledger import Change
 from repro.report.ending import LIMIT, MOST, MOST_LINES, ROWS, WIDTH, ending, summary
-from repro.report.results import Failure, ResultsDocument, false_verdicts
+from repro.report.results_file import Failure, ResultsDocument, false_verdicts
 from tests.report.records import record
 
 

@@ -7,7 +7,7 @@ from repro.report import lines
 from repro.report.lines import ClaimLine, claim_line, progress_line, stopped_line, verdict_line
 from repro.report.plan_text import MOST_ROWS, plan_line, plan_text
 from repro.runs.profiles import PROFILES
-from repro.runs.progress import Status
+from repro.runs.time_left import Status
 from repro.studies.depth_ladder.arms import D256_L4
 from tests.example_arms import Sort
 from tests.report.records import record

@@ -12,9 +12,9 @@ import pytest
 from repro.judge import Design, Judge
 from repro.report.headlines import Headline
 from repro.report.page import amount_of, arm_values, compared, render
-from repro.report.record import from_json, to_json
-from repro.report.results import Failure, ResultsDocument, SessionData
-from repro.report.runs import read_runs
+from repro.report.records import from_json, to_json
+from repro.report.results_file import Failure, ResultsDocument, SessionData
+from repro.report.stored_runs import read_runs
 from repro.report.write import NothingToDrawWith, write_data, write_page
 from repro.text import HIDDEN
 from tests.attacks.strategies import MARKUP, STEERING

@@ -13,7 +13,7 @@ from repro.judge import Design, Judge
 from repro.report import svg
 from repro.report.curves import caption, figure_plot, training, write_figure
 from repro.report.intervals import forest, seeds
-from repro.report.runs import TrainingCurve
+from repro.report.stored_runs import TrainingCurve
 from tests.report.records import depth_ladder, judged, measured
 
 

@@ -10,7 +10,7 @@ import re
 import pytest
 
 from repro.arm import Run
-from repro.backends import files as batch_files
+from repro.backends import batch_files
 from repro.runs.pool import TrainingStopped
 from repro.store import StoreError
 from tests.local_work import LocalWork

@@ -9,7 +9,7 @@ from repro.arm import Run
 from repro.core.progress import Progress
 from repro.runs.identity import settings_of
 from repro.runs.pool import Advanced, Failed, TrainingStopped
-from repro.runs.progress import RATE
+from repro.runs.time_left import RATE
 from repro.store import Store, StoreError
 from tests.local_work import put
 from tests.runs.fake_pool import BASE, FakePool, Steps, Tuned, reading, session, trained

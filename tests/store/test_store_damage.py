@@ -7,7 +7,7 @@ from dataclasses import asdict
 import pytest
 
 from repro.store import Store
-from repro.store.entry import FILES, UNKNOWN, Damaged, decoded, key_of
+from repro.store.run_files import FILES, UNKNOWN, Damaged, decoded, key_of
 
 IDENTITY = {"seed": 7}
 VALUES = {"loss": 0.5}

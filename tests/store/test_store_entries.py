@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from repro.store import Made, Store, StoreError, StoreWarning, run_key
-from repro.store.entry import UNKNOWN, key_of
+from repro.store.run_files import UNKNOWN, key_of
 from tests.local_work import put_former
 from tests.unprivileged import unprivileged
 

@@ -4,8 +4,8 @@ import textwrap
 
 import pytest
 
-from repro.code.source import parse
 from repro.code.trace import counted
+from repro.code.units import parse
 
 STUDY = """
     from dataclasses import dataclass

@@ -16,8 +16,8 @@ import pandas
 import pytest
 
 import repro.report
-from repro.report.record import JudgedClaim, SampleData, from_json, to_json
-from repro.report.results import (
+from repro.report.records import JudgedClaim, SampleData, from_json, to_json
+from repro.report.results_file import (
     ResultsDocument,
     file_link,
     project_name,
@@ -25,11 +25,11 @@ from repro.report.results import (
     way_from,
     web_address,
 )
-from repro.report.runs import UsedRuns, columns_of, read_runs, rows_of
+from repro.report.stored_runs import UsedRuns, columns_of, read_runs, rows_of
 from repro.report.write import schema_text, write_data, write_results, write_table
-from repro.runs.progress import Status
+from repro.runs.time_left import Status
 from repro.store import Store
-from repro.store.entry import UNKNOWN, key_of
+from repro.store.run_files import UNKNOWN, key_of
 from tests.report.records import RECIPE, SEEDS, arm, identity, record, store_runs
 
 ROOT = Path(__file__).parents[2]

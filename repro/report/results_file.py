@@ -20,7 +20,7 @@ from repro.judge import Outcome
 from repro.ledger import KINDS, Change, Kind
 from repro.report.headlines import Headline
 from repro.report.lines import ERROR
-from repro.report.record import ArmData, ClaimRecord, FigureData, JudgedClaim, Reason
+from repro.report.records import ArmData, ClaimRecord, FigureData, JudgedClaim, Reason
 from repro.text import counted, shown
 
 CHANGES = (Change.WORSE, Change.OPEN, Change.UNLIKE, Change.OTHER, Change.BETTER)

@@ -8,10 +8,10 @@ import pytest
 from repro.__main__ import main
 from repro.arm import Metric, Run
 from repro.evidence import EvidenceError
-from repro.evidence import results as results_module
+from repro.evidence import reader as results_module
 from repro.evidence.file import EvidenceFile
 from repro.evidence.pack import add, pack
-from repro.evidence.results import EvidenceResults
+from repro.evidence.reader import EvidenceResults
 from repro.runs.results import Results
 from repro.store import Store
 from tests.evidence.arms import (

@@ -14,11 +14,11 @@ from repro.arm import Needs, Untestable
 from repro.data.locate import DataError
 from repro.document import Check, Document
 from repro.judge import AnyTime, Design, LedgerComparison, OneLook, Outcome, Standing
-from repro.judge.gate import FURTHER
+from repro.judge.smaller import FURTHER
 from repro.ledger import Change, Entry
 from repro.plugin.trials import Trials
 from repro.recorded import RecordedError
-from repro.report.record import Finding, Reason
+from repro.report.records import Finding, Reason
 from repro.runs.profiles import PROFILES
 from repro.runs.results import TrainingFailed
 from repro.text import said, shown
@@ -42,7 +42,7 @@ NOTHING_JUDGED = (
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ClaimVerdict:
     """The outcome of a claim, and its difference from the ledger."""
 
     outcome: Outcome | None = None
@@ -73,7 +73,7 @@ def verdict(
     with_ledger: Sequence[LedgerComparison] = (),
     *,
     looks: Sequence[int] = (),
-) -> Verdict:
+) -> ClaimVerdict:
     """Return the verdict of a claim from the end of its test, its findings and the ledger's entry.
 
     `with_ledger` compares its findings with the accepted ones. `looks` are the claim's own looks,
@@ -83,18 +83,18 @@ def verdict(
     <Outcome.REPRODUCED: 'reproduced'>
     """
     if raised is None and not gathered.findings:
-        return Verdict(error=NOTHING_JUDGED)
+        return ClaimVerdict(error=NOTHING_JUDGED)
     if slip := contradiction(raised, gathered):
-        return Verdict(error=slip)
+        return ClaimVerdict(error=slip)
     if isinstance(raised, Needs):
         reason = Reason.UNTESTABLE if isinstance(raised, Untestable) else Reason.HERE
-        return Verdict(Outcome.NOT_RUN, why=said(raised), reason=reason)
+        return ClaimVerdict(Outcome.NOT_RUN, why=said(raised), reason=reason)
     if raised is not None and not isinstance(raised, AssertionError):
         is_said = isinstance(raised, SAID_IN_FULL)
-        return Verdict(error=said_with_details(raised) if is_said else "")
+        return ClaimVerdict(error=said_with_details(raised) if is_said else "")
     outcome = Outcome.REPRODUCED if raised is None else _failing(gathered)[0].outcome
     if again := looked_again(entry, gathered):
-        return Verdict(Outcome.NOT_RUN, why=again, reason=Reason.HERE)
+        return ClaimVerdict(Outcome.NOT_RUN, why=again, reason=Reason.HERE)
     kind, change = _agreement(outcome, gathered, with_ledger, looks) or _change(entry, outcome)
     if any(each.holds and each.standing is Standing.SMALLER for each in with_ledger):
         if outcome is Outcome.REPRODUCED:
@@ -102,10 +102,10 @@ def verdict(
         elif kind in (Change.OPEN, Change.SHORT):
             change += ", but smaller in a comparison that holds"
     if outcome is not Outcome.INCONCLUSIVE:
-        return Verdict(outcome, change_kind=kind, change=change)
+        return ClaimVerdict(outcome, change_kind=kind, change=change)
     reason = Reason(getattr(_failing(gathered)[0], "beyond", ""))  # findings of documents have none
     one_look = _spent(gathered)
-    return Verdict(outcome, reason=reason, change_kind=kind, change=change, one_look=one_look)
+    return ClaimVerdict(outcome, reason=reason, change_kind=kind, change=change, one_look=one_look)
 
 
 def said_with_details(error: BaseException) -> str:

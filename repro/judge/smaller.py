@@ -28,8 +28,8 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtr  # type: ignore[import-untyped]
 
+from repro.judge.comparison import Excess
 from repro.judge.contrast import Contrast, Readings
-from repro.judge.evidence import Excess
 from repro.judge.scale import ScaleError
 from repro.judge.verdict import Outcome, Verdict
 

@@ -8,8 +8,8 @@ import pytest
 from repro.arm import Needs, Untestable
 from repro.judge import Beyond, Design, Excess, LedgerComparison, OneLook, Outcome, Standing
 from repro.ledger import Change, Entry
-from repro.plugin.verdict import NOTHING_JUDGED, contradiction, verdict
-from repro.report.record import Reason
+from repro.plugin.claim_verdict import NOTHING_JUDGED, contradiction, verdict
+from repro.report.records import Reason
 from repro.runs.results import TrainingFailed
 from tests.plugin.lines import SLOPES, ended
 

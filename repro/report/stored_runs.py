@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from repro.recipe import Recipe
 from repro.recorded.readers import flat
-from repro.report.record import ArmData
+from repro.report.records import ArmData
 from repro.store import Result
 
 LOSS = "loss"
