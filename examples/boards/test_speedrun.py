@@ -182,6 +182,9 @@ TRACK_3: dict[int, tuple[Place, str, int]] = {
 COUNTED = {"#46": "val_ema_loss"}
 """The metric that a record counts, where that is not `val_loss`."""
 
+ADDED = {"#16": ("/seed_6/", "/seed_7/")}
+"""The runs that a README says were added after the others had just missed the rule."""
+
 RECORDS_OF_TRACK_3 = (5, 9, 11, 13, 14, 16, 20, 29, 30, 34, 38, 40, 42, 43, 44, 45, 46)
 """The results that had the fewest steps when they came, in their order."""
 
@@ -203,6 +206,8 @@ def read(path: Path) -> Iterator[dict[str, object]]:
             if name and row["code"] == CODE.get(row["record"], row["code"]):
                 loss = row[COUNTED.get(name, "val_loss")]
                 yield {"record": name, "loss": loss, "train_s": row["train_s"]}
+                if name in ADDED and not any(part in row["run"] for part in ADDED[name]):
+                    yield {"record": f"{name} at first", "loss": loss, "train_s": row["train_s"]}
 
 
 RUNS = recorded(
@@ -255,6 +260,17 @@ def test_same_loss(trials, number):
 )
 def test_attains_on_track_3(trials, number):
     assert trials(record(f"#{number}")).loss < 3.28
+
+
+@pytest.mark.parametrize("number", [16])
+@claim(
+    "The result attains 3.28 with the seeds that it had before others were added",
+    source="Speedrun, track 3",
+    documented="just below the required precision",
+    level=0.001,
+)
+def test_attains_before_seeds_were_added(trials, number):
+    assert trials(record(f"#{number} at first")).loss < 3.28
 
 
 @pytest.mark.parametrize("number", TRACK_3)
