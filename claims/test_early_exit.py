@@ -229,6 +229,28 @@ def test_a_loss_on_layer_2_hurts_on_fresh_seeds(trials):
 
 
 @claim(
+    "Models that its numbers tell apart are alike within 3 % on WikiText-2, on fresh seeds",
+    source=ours,
+    documented="{documented}",
+    kind="question",
+    only_at="paper",
+    looks=(5, 8, 12),  # written down after twelve seeds, which agreed to 1 %
+    after=12,
+)
+@pytest.mark.parametrize(
+    ("one", "other", "documented"),
+    [
+        ("decreasing rates", "standard", "18.52 against 34.86"),
+        ("with L2 loss", "asymmetric 0.7", "32.07 against 22.95"),
+    ],
+    ids=["decreasing-and-standard", "with-and-without-L2"],
+)
+def test_alike_on_wikitext(trials, one, other, documented):
+    first, second = trials(*on(WIKITEXT, one, other))
+    assert first.perplexity.is_times(1.0, second.perplexity, within_ratio=1.03)
+
+
+@claim(
     "A loss on layer 2 costs 39.8 %",
     source="000, Key Insights 5",
     documented="1.398 times (+39.8 %), one run of each at one seed",
