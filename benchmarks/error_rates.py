@@ -5,6 +5,7 @@
     python benchmarks/error_rates.py --noise tied ceiling    # only these noises, and no edges
     python benchmarks/error_rates.py --apart --write docs/judge.md    # unpaired and growing samples
     python benchmarks/error_rates.py --sizes --write docs/statistics.md    # the second word
+    python benchmarks/error_rates.py --unequal --write docs/statistics.md    # spreads of 1 : 5
 
 The null of a word is its boundary: one comparison sits exactly on its bound, the others are clear
 (all of them sit on it in the rows called `tied`: there `refuted` has the most ways to be wrong).
@@ -48,7 +49,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.special import gammaincinv, ndtr, stdtrit  # type: ignore[import-untyped]
+from scipy.special import expit, gammaincinv, ndtr, stdtrit  # type: ignore[import-untyped]
 
 from repro.judge import (
     AnyTime,
@@ -80,6 +81,14 @@ SIZED = {
     "collapse": "a tenth of one arm's seeds collapse",
 }
 """The noises of the table of second words, as it names them."""
+
+UNEQUAL = {
+    "normal": "normal",
+    "lognormal": "lognormal",
+    "exponential": "exponential",
+    "collapse": "a tenth of the seeds of both collapses",
+}
+"""The noises of the table of unequal spreads, as it names them."""
 
 EFFECT = 1.5
 MOST_SEEDS = 20
@@ -569,6 +578,59 @@ def print_apart(samples: int, page: Path | None = None) -> None:
     write_into(page, "apart", lines)
 
 
+def unequal_arms(kind: str, shape: tuple[int, int], rng: np.random.Generator) -> list[Array]:
+    """Return two arms of one mean, [seeds, samples], the second with five times the spread."""
+    if kind == "share":  # of one mean as shares, and so not as log-odds
+        points, weights = np.polynomial.hermite_e.hermegauss(60)
+        means = [(weights / weights.sum()) @ expit(2 + sd * points) for sd in (0.1, 0.5)]
+        first, other = (expit(2 + sd * rng.standard_normal(shape)) for sd in (0.1, 0.5))
+        return [first, other + means[0] - means[1]]
+    drawn = {
+        "lognormal": partial(noise, "alike"),
+        "exponential": lambda shape, rng: rng.exponential(size=shape) - 1,
+        "collapse": collapsing,
+    }.get(kind, partial(noise, kind))
+    return [drawn(shape, rng), 5 * drawn(shape, rng)]
+
+
+def print_unequal(samples: int, page: Path | None = None) -> None:
+    """Print how often arms of one mean are settled, or sources refuted, if spreads are unequal."""
+    rng = np.random.default_rng(70)
+    lines = ["| equal means, spreads as 1 : 5 | looks | falsely settled |", "|---|---|--:|"]
+
+    def outcomes(
+        claim: Claim, arms: list[Array], looks: tuple[int, ...], scale: Scale = IDENTITY
+    ) -> tuple[float, float]:
+        recorder = Recorder(Design(looks=looks))
+        of_arms: dict[str, Any] = {"judge": recorder, "metric": "m", "scale": scale}
+        claim(
+            [
+                Measured(label=str(i), values=partial(first_seeds, arm), **of_arms)
+                for i, arm in enumerate(arms)
+            ]
+        )
+        return rates(recorder.statement, recorder.design)
+
+    def show(what: str, looks: tuple[int, ...], rate: float) -> None:
+        lines.append(f"| {what} | {', '.join(map(str, looks))} | {of_a_hundred(rate)} |")
+        print(lines[-1], flush=True)
+
+    looks = DESIGNS[2]
+    for kind, name in UNEQUAL.items():
+        arms = unequal_arms(kind, (looks[-1], samples), rng)
+        show(f"`a > b`: {name}", looks, sum(outcomes(lambda a: a[0] > a[1], arms, looks)))
+    for runs in (20, 50, 100):
+        arms = unequal_arms("share", (runs, samples // 4), rng)
+        rate = sum(outcomes(lambda a: a[0] > a[1], arms, (runs,), Scale("log-odds")))
+        show("`a > b`: accuracies, compared on log-odds", (runs,), rate)
+    for spread in (1, 2):  # the source is drawn afresh for each sample, so it moves the arm
+        arms = [rng.standard_normal((20, samples)) - spread * rng.standard_normal(samples)]
+        _, refuted = outcomes(lambda a: a[0].agrees_with(0.0, runs=1, within=2.0), arms, looks)
+        times = "as much" if spread == 1 else "twice as much"
+        show(f"`agrees_with(…, runs=1)`: the source spreads {times}", looks, refuted)
+    write_into(page, "unequal", lines)
+
+
 def write_into(page: Path | None, name: str, lines: list[str]) -> None:
     """Write lines into a page, if one is given, between the marks of this name."""
     if page is not None:
@@ -690,6 +752,7 @@ def main() -> None:
     parser.add_argument("--noise", nargs="+", choices=NOISES, default=NOISES, help="only these")
     parser.add_argument("--apart", action="store_true", help="only unpaired and growing samples")
     parser.add_argument("--sizes", action="store_true", help="only the second words of verdicts")
+    parser.add_argument("--unequal", action="store_true", help="only arms that spread unequally")
     parser.add_argument("--write", type=Path, metavar="PAGE", help="write their rates into a page")
     options = parser.parse_args()
     samples = 4_000 if options.quick else 40_000
@@ -698,6 +761,9 @@ def main() -> None:
         return
     if options.sizes:
         print_sizes(samples // 5, options.write)
+        return
+    if options.unequal:
+        print_unequal(samples, options.write)
         return
     print(f"each side is allowed {50 * options.level:g}%; all numbers in %, ± Monte Carlo error\n")
     print(f"{'noise':<8}{'arms':<10}{'looks':<16}{'word':<16}{'false repr.':<14}", end="")
