@@ -741,7 +741,8 @@ def test_wider_lora_has_the_smaller_gap(trials):
 # down before any of it was trained, and so was what follows: of each row of the grid the rate
 # counts whose validation accuracy is best in the mean of the five seeds (of two that tie, the one
 # nearer to the documented rate). The sentences on LoRA are then judged of these rates, on the
-# seeds after these five.
+# seeds after these five. The GPT 192 wide has the same grid at the documented rank for 5 epochs; it
+# gets 20 too, if 5 do not bring the training accuracy of both methods to 0.99.
 
 GRID = (1 / 8, 1 / 4, 1 / 2, 1, 2)
 """The rates, relative to the documented one."""
@@ -752,6 +753,13 @@ def on_splits(trained, *, epochs=5, rank=None, rate=1.0):
     recipe = DOCUMENTED_RECIPE.but(lr=DOCUMENTED_RECIPE.lr * rate, epochs=epochs)
     arm = SplitArm(trained=trained, recipe=recipe)
     return arm if rank is None else arm.but(rank=rank * NARROWER)
+
+
+def wider_on_splits(trained, *, epochs=5, rate=1.0):
+    """The same of a GPT 192 wide, LoRA at its documented rank."""
+    row = wider(9 if trained == "lora" else 4)
+    recipe = DOCUMENTED_RECIPE.but(lr=DOCUMENTED_RECIPE.lr * rate, epochs=epochs)
+    return SplitArm(trained=trained, size=row.size, rank=row.rank, recipe=recipe)
 
 
 @pytest.mark.nightly
@@ -769,4 +777,20 @@ def on_splits(trained, *, epochs=5, rank=None, rate=1.0):
 def test_rates_on_validation(trials, rank, epochs, rate):
     row = {"trained": "all" if rank is None else "lora", "rank": rank, "epochs": epochs}
     other, documented = trials(on_splits(**row, rate=rate), on_splits(**row))
+    assert other.validation_accuracy > documented.validation_accuracy
+
+
+@pytest.mark.nightly
+@claim(
+    "Of a GPT 192 wide, another rate than the documented one is better on validation",
+    source=ours,
+    documented="not run",
+    kind="question",
+    only_at="ci",
+    looks=(5,),
+)
+@pytest.mark.parametrize("rate", [rate for rate in GRID if rate != 1])
+@pytest.mark.parametrize("trained", ["all", "lora"])
+def test_wider_rates_on_validation(trials, trained, rate):
+    other, documented = trials(wider_on_splits(trained, rate=rate), wider_on_splits(trained))
     assert other.validation_accuracy > documented.validation_accuracy
