@@ -1,8 +1,13 @@
 """Finetuning on messages that differ by seed: the parts, and what is trained and measured."""
 
+import runpy
+from pathlib import Path
+
 import pytest
 import torch
 
+from repro.arm import Run
+from repro.evidence.reader import EvidenceResults
 from repro.studies.finetuning.split_arms import SplitArm
 from tests.studies.small import finetuning, loaded, model
 
@@ -43,3 +48,18 @@ def test_a_run_trains_on_the_messages_of_its_seed_and_is_measured_on_the_others(
 def test_a_frozen_part_is_refused():
     with pytest.raises(ValueError, match="train 'all' or 'lora'"):
         SplitArm(trained="last block")
+
+
+@pytest.mark.thorough
+def test_the_chosen_rates_are_those_of_the_best_validation():
+    root = Path(__file__).parents[2]
+    claims = runpy.run_path(str(root / "claims/test_finetuning.py"))
+    results = EvidenceResults.read([root / "evidence/ci-real.jsonl.gz"], project=root)
+    for (rank, epochs), chosen in claims["CHOSEN"].items():
+        mean = {}
+        for rate in claims["GRID"]:
+            trained = "all" if rank is None else "lora"
+            arm = claims["on_splits"](trained, rank=rank, epochs=epochs, rate=rate).at("ci")
+            runs = [results.get(Run(arm, seed)).values["measures"] for seed in arm.seeds(5)]
+            mean[rate] = sum(run["validation_accuracy"] for run in runs) / 5
+        assert max(mean, key=mean.__getitem__) == chosen
