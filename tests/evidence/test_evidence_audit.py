@@ -184,6 +184,19 @@ def test_differences_are_counted_in_spreads_between_seeds():
     assert differ({"diverged_at": 3, "history": {}}, {"diverged_at": 3, "history": {}}) is None
 
 
+def test_an_untrained_network_has_the_precision_of_single_numbers():
+    """Where seeds differ by less than that, so may two processors; a trained one has its curve."""
+    untrained = replace(RUN.arm, recipe=RUN.arm.recipe.but(epochs=0))
+    seeds = [values(4.85 + x, (), [4.85 + x]) for x in (0.0, 1e-7, 2e-7)]
+    for by, arm, is_rounding in (
+        (4e-7, untrained, True),
+        (1e-6, untrained, False),
+        (4e-7, RUN.arm, False),
+    ):
+        here = values(4.85 + by, (), [4.85 + by])
+        assert difference(arm, seeds[0], here, seeds=seeds).is_rounding is is_rounding, by
+
+
 def test_lists_by_example_are_left_to_their_mean():
     shares = FinetuneArm.metrics["test_accuracy"].sampled
     one, other = (
