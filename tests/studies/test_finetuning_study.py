@@ -35,6 +35,8 @@ from tests.studies.small import (
     first_batch,
     loaded,
     model,
+    of_noise,
+    of_torchs_own_layers,
     pretrained,
     started,
     stepped,
@@ -81,28 +83,13 @@ def test_logits_are_those_of_transformers_for_the_same_weights():
 
 
 def test_the_network_is_gpt2_of_torchs_own_layers():
-    gpt, noise = Gpt(Shape(16, 2, 2, context=12), vocabulary=20), torch.Generator().manual_seed(1)
-    p = {name: torch.randn(x.shape, generator=noise) / 3 for name, x in gpt.named_parameters()}
-    gpt.load_state_dict(p)
-    tokens = torch.randint(20, (3, 9), generator=noise)
-    layer = torch.nn.TransformerEncoderLayer(
-        16, 2, 64, dropout=0.0, activation=partial(F.gelu, approximate="tanh"),
-        batch_first=True, norm_first=True,
+    gpt = Gpt(Shape(16, 2, 2, context=12), vocabulary=20)
+    tokens = torch.randint(20, (3, 9), generator=torch.Generator().manual_seed(1))
+    expected = of_torchs_own_layers(
+        of_noise(gpt), tokens, ["blocks.0", "blocks.1"],
+        query_key_value=[f"attention.{part}." for part in ("query", "key", "value")],
+        activation=partial(F.gelu, approximate="tanh"), causal=True,
     )  # fmt: skip
-    names = {
-        "self_attn.in_proj_": [f"attention.{part}." for part in ("query", "key", "value")],
-        "self_attn.out_proj.": ["attention.out."], "linear1.": ["up."], "linear2.": ["down."],
-        "norm1.": ["norm_attention."], "norm2.": ["norm_feed_forward."],
-    }  # fmt: skip
-    h = p["tokens.weight"][tokens] + p["positions.weight"][:9]
-    for block in range(2):
-        for theirs, ours in names.items():
-            for kind in ("weight", "bias"):
-                joined = torch.cat([p[f"blocks.{block}.{name}{kind}"] for name in ours])
-                layer.load_state_dict({f"{theirs}{kind}": joined}, strict=False)
-        h = layer(h, torch.nn.Transformer.generate_square_subsequent_mask(9), is_causal=True)
-    h = F.layer_norm(h, (16,), p["norm.weight"], p["norm.bias"])
-    expected = F.linear(h, p["tokens.weight"])
     torch.testing.assert_close(gpt.next_tokens(tokens), expected, rtol=1e-5, atol=1e-5)
 
 
