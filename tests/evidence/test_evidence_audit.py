@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from scipy import stats
 
-from repro.arm import Run
+from repro.arm import Metric, Run
 from repro.evidence import audit as audit_module
 from repro.evidence.audit import (
     GROWTH,
@@ -184,17 +184,23 @@ def test_differences_are_counted_in_spreads_between_seeds():
     assert differ({"diverged_at": 3, "history": {}}, {"diverged_at": 3, "history": {}}) is None
 
 
-def test_an_untrained_network_has_the_precision_of_single_numbers():
+def test_an_untrained_network_has_the_precision_of_single_numbers(monkeypatch):
     """Where seeds differ by less than that, so may two processors; a trained one has its curve."""
     untrained = replace(RUN.arm, recipe=RUN.arm.recipe.but(epochs=0))
     seeds = [values(4.85 + x, (), [4.85 + x]) for x in (0.0, 1e-7, 2e-7)]
-    for by, arm, is_rounding in (
-        (4e-7, untrained, True),
-        (1e-6, untrained, False),
-        (4e-7, RUN.arm, False),
+    number = Metric("identity")
+    for by, metric, arm, is_rounding in (
+        (4e-7, number, untrained, True),
+        (7e-7, number, untrained, False),
+        (7e-7, Metric("log"), untrained, True),  # as its logarithm, which is 1.58, times 4.85
+        (1e-6, Metric("log"), untrained, False),
+        (4e-7, Metric("identity", exact=True), untrained, False),
+        (4e-7, number, RUN.arm, False),
     ):
+        monkeypatch.setattr(Slope, "metrics", {"slope": metric})
         here = values(4.85 + by, (), [4.85 + by])
-        assert difference(arm, seeds[0], here, seeds=seeds).is_rounding is is_rounding, by
+        found = difference(arm, seeds[0], here, seeds=seeds)
+        assert found.is_rounding is is_rounding, (by, metric)
 
 
 def test_lists_by_example_are_left_to_their_mean():

@@ -28,6 +28,7 @@ from repro.studies.finetuning.baselines import by_first_token, by_length, by_wor
 from repro.studies.finetuning.data import renumbered
 from repro.studies.finetuning.gpt2 import SHAPES, Shape, renamed
 from repro.studies.finetuning.model import Adapted, AttentionMask, Classifier, Gpt, draw_adapters
+from repro.studies.finetuning.split_arms import SplitArm
 from tests.oracles import oracle
 from tests.studies.small import (
     FROZEN,
@@ -450,3 +451,42 @@ def test_heads_differ_between_seeds_and_are_shared_between_arms():
         assert not torch.equal(getattr(one, kind), getattr(head(FIRST_ROW, 4), kind))
         for arm in (ROWS[3], ROWS[8]):
             assert torch.equal(getattr(one, kind), getattr(head(arm, 3), kind))
+
+
+SPLIT = small(SplitArm(trained="lora"), longest=20)
+
+
+@pytest.fixture(scope="module")
+def splits():
+    return loaded(SPLIT)
+
+
+def test_each_seed_has_parts_of_the_documented_sizes_of_all_messages(splits):
+    sizes = [len(part.is_spam) for part in (splits.train, splits.validation, splits.test)]
+    first, second = splits.split(1), splits.split(2)
+    assert [len(part) for part in first] == sizes
+    assert torch.cat(first).sort().values.tolist() == list(range(sum(sizes)))
+    assert not torch.equal(first[2].sort().values, second[2].sort().values)
+    assert all(map(torch.equal, first, splits.split(1)))
+
+
+def test_a_run_trains_on_the_messages_of_its_seed_and_is_measured_on_the_others(splits):
+    train, validation, test = splits.split(3)
+    epochs = [splits.epoch(3, number)[:, 0] for number in range(2)]
+    assert not torch.equal(*epochs)
+    assert all(torch.equal(epoch.sort().values, train.sort().values) for epoch in epochs)
+    x, _, is_spam = splits.batch(epochs[0][None, :4, None])
+    assert torch.equal(x[0], splits.messages.x[epochs[0][:4]])
+    assert torch.equal(is_spam[0], splits.messages.is_spam[epochs[0][:4]])
+    measured = model(SPLIT, seed=3)
+    found = measured.measure()
+    for part, numbers in (("validation", validation), ("test", test)):
+        rows = splits.messages.rows(numbers)
+        right = measured.answers(*rows[:2], None).argmax(1) == rows[2]
+        assert found[f"{part}_right"] == right.double().tolist()
+        assert found[f"{part}_accuracy"] == pytest.approx(float(right.double().mean()))
+
+
+def test_a_frozen_part_is_refused():
+    with pytest.raises(ValueError, match="train 'all' or 'lora'"):
+        SplitArm(trained="last block")
