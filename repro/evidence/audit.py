@@ -412,8 +412,8 @@ def audit_lines(frame: Frame, checked: Sequence[Checked], *, seed: int) -> Itera
     if counts[Repetition.ROUNDED]:
         yield (
             f"runs from another kind of machine, or other versions, may differ by {HARMLESS:g} of"
-            f" the spread between seeds, or by {GROWTH:,.0f} times as much as an epoch before; untrained"
-            " networks also in the last digit of a float32"
+            f" the spread between seeds, or by {GROWTH:,.0f} times as much as an epoch before;"
+            " untrained networks also in the last digit of a float32"
         )
     if parted := counts[Repetition.PARTED]:
         yield (
