@@ -21,7 +21,7 @@ from repro.plugin.trials import Trials
 from repro.recipe import Recipe
 from repro.recorded import decide, judge, recorded
 from repro.runs.profiles import PROFILES
-from repro.store import Result
+from tests.plugin.sessions import Made
 
 PAGE = (Path(__file__).parents[1] / "docs" / "words.md").read_text()
 ROW = re.compile(r"^\| `([A-Z]+)` \|(.*)\|(.*)\|(.*)\| (\d+) \|$", re.MULTILINE)
@@ -104,36 +104,18 @@ def values_of(name, seed):
     return {"measures": measures, "history": history, "steps": 300}
 
 
-class Told:
-    """The results of the example arms, for claims to read."""
-
-    def located(self, arm):
-        return arm
-
-    def require_sound(self, arm):
-        pass
-
-    def failed(self, run):
-        return None
-
-    def remarks(self, runs):
-        return []
-
-    def key(self, run):
-        return f"{run.arm.label}/{run.seed}"
-
-    def get(self, run):
-        return Result(self.key(run), {}, values_of(run.arm.label.upper(), run.seed), {})
+TOLD = Made(lambda run: values_of(run.arm.label.upper(), run.seed))
+"""The results of the example arms, for claims to read."""
 
 
 def trials():
-    return Trials(Told(), PROFILES["ci"], {})
+    return Trials(TOLD, PROFILES["ci"], {})
 
 
 def plot():
     mark = pytest.mark.figure("Accuracy by depth", source="Ours", x="blocks", y="accuracy").mark
     item = SimpleNamespace(get_closest_marker=lambda name: mark, name="test_figure")
-    return Plot(item, Told(), PROFILES["ci"])
+    return Plot(item, TOLD, PROFILES["ci"])
 
 
 FIXTURES = {"trials": trials, "plot": plot, "document": repro.document.Document}

@@ -3,7 +3,6 @@
 import errno
 import os
 import socket
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
@@ -21,23 +20,6 @@ def test_two_holders_in_one_process_exclude_each_other(tmp_path):
     assert not path.exists()
     with try_lock(path):
         assert path.exists()
-
-
-def test_whoever_waits_gets_the_lock_when_it_is_released(tmp_path):
-    path = tmp_path / "lock"
-    events = []
-
-    def wait():
-        with wait_for_lock(path):
-            events.append("taken")
-
-    waiter = threading.Thread(target=wait)
-    with wait_for_lock(path):
-        waiter.start()
-        waiter.join(0.1)
-        events.append("released")
-    waiter.join()
-    assert events == ["released", "taken"]
 
 
 def test_a_lock_says_who_holds_it(tmp_path):

@@ -94,7 +94,7 @@ def test_what_has_to_be_light_imports_nothing_heavy():
     [
         # a session without claims, and each worker of it
         ("repro.plugin.plugin", {"torch", "numpy", "scipy", "jinja2", "filelock", "tomllib"}),
-        ("repro.own.arm, repro.own.outside", {"torch"}),  # arms of one's own
+        ("repro.own.arm, repro.own.outside, repro.own.command", {"torch"}),  # arms of one's own
         ("repro.__main__", {"torch", "pytest"}),  # a command that asks for no claims
         ("repro; repro.judge", {"torch", "pytest"}),  # the function, in a program of one's own
     ],

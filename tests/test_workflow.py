@@ -1,4 +1,4 @@
-"""The workflow that users copy: it is one, and each of its steps does what it says."""
+"""The workflow that users copy, and the action: their steps of shell, as they stand."""
 
 import os
 import shutil
@@ -12,26 +12,41 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[1]
-PATH = ROOT / ".github" / "workflows" / "claims.yml"
-WORKFLOW = yaml.safe_load(PATH.read_text())
-STEPS = WORKFLOW["jobs"]["claims"]["steps"]
-RUNS = {step["name"]: step for step in STEPS if "run" in step}
-USES = [step for step in STEPS if "uses" in step]
+WORKFLOW = yaml.safe_load((ROOT / ".github" / "workflows" / "claims.yml").read_text())
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
+STEPS = {
+    "workflow": WORKFLOW["jobs"]["claims"]["steps"],
+    "action": ACTION["runs"]["steps"],
+}
+INPUTS = {f"${{{{ inputs.{name} }}}}": each["default"] for name, each in ACTION["inputs"].items()}
+MEANS = {"new": 1, "old": 2}
+ROWS = [(arm, seed, mean + seed / 1000) for arm, mean in MEANS.items() for seed in range(5)]
+TABLE = "\n".join(["method,seed,loss", *(",".join(map(str, row)) for row in ROWS)])
+each_of_both = pytest.mark.parametrize("of", STEPS)
 
 
-def do(name, folder, **more):
-    """Run a step as GitHub does with `shell: bash`."""
+def step(name, of):
+    """The step of this name, of the workflow or of the action."""
+    [found] = (each for each in STEPS[of] if each.get("name") == name)
+    return found
+
+
+def do(name, folder, of="workflow", **more):
+    """Run a step as GitHub does with `shell: bash`, and inputs as they are by default."""
+    given = {**WORKFLOW["env"], **step(name, of).get("env", {})}
     environment = {
         **os.environ,
-        **WORKFLOW["env"],
+        **{key: INPUTS.get(value, value) for key, value in given.items()},
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+        "PYTHONPATH": str(ROOT),
         "GITHUB_STEP_SUMMARY": str(folder / "step.md"),
+        "GITHUB_ACTION_PATH": str(ROOT),
         **more,
     }
     environment.pop("REPRO_STORE", None)
     if "PIP_EXTRA_INDEX_URL" not in os.environ:  # a mirror, where one is set, has all there is
         environment.pop("PIP_EXTRA_INDEX_URL")
-    command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", RUNS[name]["run"]]
+    command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step(name, of)["run"]]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
 
 
@@ -47,31 +62,55 @@ def project(tmp_path):
 
 
 def test_results_are_fetched_whoever_trained_them_and_kept_whatever_happens():
-    fetch, keep = (step for step in USES if "cache" in step["uses"])
+    steps = STEPS["workflow"]
+    fetch, keep = (each for each in steps if "cache" in each.get("uses", ""))
     assert fetch["with"]["path"] == keep["with"]["path"] == ".repro"
     assert fetch["with"]["key"] == keep["with"]["key"]
     assert fetch["with"]["key"].startswith(fetch["with"]["restore-keys"])
     assert "run_attempt" in keep["with"]["key"]  # a key that is there already is not written again
     assert "runner." not in keep["with"]["key"]
-    assert STEPS.index(fetch) < STEPS.index(RUNS["Judge"]) < STEPS.index(keep)
+    assert steps.index(fetch) < steps.index(step("Judge", "workflow")) < steps.index(keep)
 
 
-def test_steps_that_tell_the_result_run_after_failures_too():
-    steps = {step.get("name"): step.get("if") for step in STEPS}
+@each_of_both
+def test_steps_that_tell_the_result_run_after_failures_too(of):
     for name in ("Summarise", "Keep the report", "Keep results"):
-        assert steps[name] == "always()", name
+        assert step(name, of)["if"] == "always()", name
+
+
+def test_inputs_reach_the_shell_as_variables_only():
+    shells = [each for each in STEPS["action"] if "run" in each]
+    assert [each for each in shells if "${{" in each["run"]] == []
+    assert {each["shell"] for each in shells} == {"bash"}
 
 
 @pytest.mark.thorough
-def test_its_steps_judge_and_report(project):
-    judged = do("Judge", project)
+@each_of_both
+def test_its_steps_judge_and_report(of, project):
+    judged = do("Judge", project, of)
     assert judged.returncode == 0, judged.stdout + judged.stderr
     assert "open at 5 seeds" in judged.stdout or "1 passed" in judged.stdout
     assert (project / ".repro").is_dir()
     assert (project / "report" / "index.html").is_file()
     assert 'name="repro.verdict"' in (project / "report/junit.xml").read_text()
-    assert do("Summarise", project).returncode == 0
+    assert do("Summarise", project, of).returncode == 0
     assert (project / "step.md").read_text().startswith("## Claims")
+
+
+@pytest.mark.thorough
+def test_a_table_is_judged_and_shown(tmp_path):
+    (tmp_path / "runs.csv").write_text(TABLE)
+    for sentences, code, said in (
+        ("new.loss < old.loss\n\nold.loss > 1.5", 0, "reproduced    new - old"),
+        ("new.loss > old.loss", 1, "refuted       new - old"),
+        ("new.loss <", 3, ""),
+    ):
+        given = {"TABLE": "runs.csv --arm method", "SENTENCES": sentences}
+        judged = do("Judge", tmp_path, "action", **given)
+        assert judged.returncode == code, judged.stdout + judged.stderr
+        assert do("Summarise", tmp_path, "action").returncode == 0
+        assert said in (tmp_path / "step.md").read_text()
+    assert "is no comparison" in judged.stderr
 
 
 @pytest.mark.thorough
@@ -109,3 +148,13 @@ def test_what_it_installs_can_be_imported(tmp_path):
         where, cwd=tmp_path, env={"PATH": path}, capture_output=True, text=True, check=True
     )
     assert found.stdout.strip() == str(packages / "repro" / "__init__.py")
+
+
+def test_the_action_installs_itself_and_what_is_named(tmp_path):
+    python = tmp_path / "python"
+    python.write_text('#!/bin/bash\nprintf "%s\\n" "$@"\n')
+    python.chmod(0o755)
+    path = os.pathsep.join([str(tmp_path), os.environ["PATH"]])
+    given = {"PATH": path, "GITHUB_ACTION_PATH": "/there", "INSTALL": ".[train] other"}
+    done = do("Install", tmp_path, "action", **given)
+    assert done.stdout.split() == ["-m", "pip", "install", "/there[report]", ".[train]", "other"]

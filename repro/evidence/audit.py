@@ -6,6 +6,9 @@ result of another run differs from the start. So at each epoch two results may d
 times as much as at earlier epochs, and always by `HARMLESS`. The unit is the spread between the
 seeds of an arm, since verdicts depend on it.
 
+An untrained network has no earlier epoch, and its loss may be nearly the same for all seeds. Its
+numbers may differ by `SINGLE`, where that is more than `HARMLESS`.
+
 Where training is unstable, they may part within one epoch, and then stay apart. Such a run is
 neither wrong nor checked. An edited epoch is wrong, since the next ones are alike again.
 """
@@ -58,6 +61,9 @@ FEWEST_SEEDS = 3
 
 UNKNOWN = 0.01
 """The assumed spread of an arm with fewer seeds, relative to the value."""
+
+SINGLE = 2.0**-23
+"""The precision of an untrained network's metrics on their scales: relative for those above 1."""
 
 Place = tuple[float, str]
 """The epoch of a measurement (infinite for the final value), and the name of the metric."""
@@ -296,11 +302,13 @@ def difference(
     of_seeds = [_numbers(arm, values) for values in seeds]
     found, before = [], 0.0
     largest: dict[float, float] = {}
-    for epoch in sorted({epoch for epoch, _ in ours}):
+    epochs = sorted({epoch for epoch, _ in ours})
+    for epoch in epochs:
         allowed = max(HARMLESS, GROWTH * before)
         for place in (each for each in ours if each[0] == epoch and each in theirs):
             known = [numbers[place] for numbers in of_seeds if place in numbers]
-            distance = _distance(ours[place], theirs[place], known)
+            least = _precision(arm, place[1], ours[place]) / HARMLESS if epochs[0] == 0 else 0.0
+            distance = _distance(ours[place], theirs[place], known, least=least)
             found.append(Difference(place, distance, allowed))
             before = max(before, distance)
             largest[epoch] = max(distance, largest.get(epoch, 0.0))
@@ -313,14 +321,32 @@ def difference(
     return replace(worst, lasts=is_apart)
 
 
-def _distance(one: Array, other: Array, seeds: Sequence[Array]) -> float:
-    """Return the largest difference of two lists of numbers, in spreads between seeds."""
+def _precision(arm: Arm, name: str, numbers: Array) -> Array | float:
+    """Return how precisely a metric of an untrained network is known: fully, if it is exact."""
+    metric = type(arm).metrics.get(name)
+    if metric is None or metric.exact:
+        return 0.0
+    size = np.abs(numbers)
+    if metric.scale != "log":
+        return SINGLE * np.maximum(size, 1.0)
+    logs = np.abs(np.log(size, out=np.zeros_like(size), where=size > 0))
+    return SINGLE * size * np.maximum(logs, 1.0)
+
+
+def _distance(
+    one: Array, other: Array, seeds: Sequence[Array], *, least: Array | float = 0.0
+) -> float:
+    """Return the largest difference of two lists of numbers, in spreads between seeds.
+
+    Spreads count as `least` where they are smaller.
+    """
     if len(one) != len(other):
         return math.inf
     alike = [each for each in seeds if len(each) == len(one)]
     spread = UNKNOWN * np.maximum(np.abs(one), np.abs(other))
     if len(alike) >= FEWEST_SEEDS and len(one):
         spread = np.sqrt(np.var(alike, axis=0, ddof=1).mean())
+    spread = np.maximum(spread, least)
     apart = np.abs(one - other)
     with np.errstate(divide="ignore", invalid="ignore"):
         return float(np.max(np.where(apart == 0, 0.0, apart / spread), initial=0.0))
@@ -386,7 +412,8 @@ def audit_lines(frame: Frame, checked: Sequence[Checked], *, seed: int) -> Itera
     if counts[Repetition.ROUNDED]:
         yield (
             f"runs from another kind of machine, or other versions, may differ by {HARMLESS:g} of"
-            f" the spread between seeds, or by {GROWTH:,.0f} times as much as an epoch before"
+            f" the spread between seeds, or by {GROWTH:,.0f} times as much as an epoch before;"
+            " untrained networks also in the last digit of a float32"
         )
     if parted := counts[Repetition.PARTED]:
         yield (

@@ -8,8 +8,8 @@ import json
 import math
 import re
 import tomllib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias, get_args
@@ -50,7 +50,6 @@ class Change(StrEnum):
     """The verdict is the same, but it is about other arms, or fewer recorded seeds."""
 
 
-_LISTS = ("arms", "past", "looks", "one_look", "over_stored", "levels")
 _YEAR = re.compile(r"(19|20)\d\d[a-z]?")
 
 
@@ -146,8 +145,11 @@ def entries_in(content: bytes) -> tuple[Entry, ...]:
 def _sound(tables: dict[str, Any]) -> Iterable[Entry]:
     if unknown := tables.keys() - {"claim"}:
         raise ValueError(f"it has {sorted(unknown)[0]!r} where only [[claim]] tables belong")
+    listed = tables.get("claim", [])
+    if not isinstance(listed, list) or not all(isinstance(table, dict) for table in listed):
+        raise ValueError("it has [claim] where [[claim]] belongs")
     entries: dict[tuple[str, str, str], Entry] = {}
-    for table in _listed(tables.get("claim", [])):
+    for table in listed:
         entry = _entry(table)
         if entry.place in entries:
             raise ValueError(f"{entry.claim} has two entries at {entry.profile} on {entry.data}")
@@ -165,49 +167,30 @@ def text_of(entries: Iterable[Entry]) -> bytes:
     return _HEAD.encode() + b"".join(blocks)
 
 
-def _listed(tables: object) -> list[dict[str, Any]]:
-    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise ValueError("it has [claim] where [[claim]] belongs")
-    return tables
-
-
 def _entry(table: dict[str, Any]) -> Entry:
     name = table.get("claim", "an entry")
     try:
-        past = {"past": _past(table)} if "past" in table else {}
-        entry = Entry(**{**table, **past})
+        entry = Entry(**table)
     except TypeError as error:
         raise ValueError(f"{name}: {str(error).removeprefix('Entry.__init__() ')}") from None
     for key, value in vars(entry).items():
-        if key not in (*_LISTS, "level") and not isinstance(value, str):
+        if key in _LISTS:
+            is_part, words = _LISTS[key]
+            if not isinstance(value, list | tuple) or not all(map(is_part, value)):
+                raise ValueError(f"{name}: its {key} {words}")
+        elif key not in ("level", "over_stored") and not isinstance(value, str):
             raise ValueError(f"{name}: its {key} is {value!r} and no text")
     if not isinstance(entry.level, int | float) or not 0 <= entry.level < 1:
         raise ValueError(f"{name}: its level is {entry.level!r} and no chance")
-    for key in ("looks", "one_look"):
-        seeds = getattr(entry, key)
-        if not isinstance(seeds, list | tuple) or not all(map(_is_count, seeds)):
-            raise ValueError(f"{name}: its {key} is no list of numbers of seeds")
-    if not isinstance(entry.arms, list | tuple) or not all(isinstance(x, str) for x in entry.arms):
-        raise ValueError(f"{name}: its arms are no list of labels")
     over = entry.over_stored
     if not isinstance(over, list | tuple) or (over and not _is_distance([over[0], 0.0, *over[1:]])):
         raise ValueError(f"{name}: its over_stored is no [estimate, seeds]")
-    if not isinstance(entry.levels, list | tuple) or not all(map(_is_level, entry.levels)):
-        raise ValueError(f"{name}: its levels are no list of [arm, metric, mean, sd, seeds]")
     if entry.verdict not in VERDICTS:
         raise ValueError(f"{name}: its verdict {entry.verdict!r} is none of {', '.join(VERDICTS)}")
     if entry.kind not in KINDS:
         raise ValueError(f"{name}: its kind {entry.kind!r} is none of {', '.join(KINDS)}")
-    return entry
-
-
-def _past(table: dict[str, Any]) -> list[tuple[float, float, int]]:
-    """Return the distances in an entry's table; raises ValueError where one is bad."""
-    rows = table.get("past", [])
-    if not isinstance(rows, list) or not all(map(_is_distance, rows)):
-        name = table.get("claim", "an entry")
-        raise ValueError(f"{name}: its past is no list of [mean, spread, seeds]")
-    return [tuple(row) for row in rows]
+    past = [(mean, spread, seeds) for mean, spread, seeds in entry.past]
+    return replace(entry, past=past) if past else entry
 
 
 def _is_count(number: object) -> bool:
@@ -234,21 +217,21 @@ def _is_level(row: object) -> bool:
     )
 
 
+_LISTS: dict[str, tuple[Callable[[object], bool], str]] = {
+    "arms": (lambda part: isinstance(part, str), "are no list of labels"),
+    "past": (_is_distance, "is no list of [mean, spread, seeds]"),
+    "looks": (_is_count, "is no list of numbers of seeds"),
+    "one_look": (_is_count, "is no list of numbers of seeds"),
+    "levels": (_is_level, "are no list of [arm, metric, mean, sd, seeds]"),
+}
+"""The fields with lists: what tells a sound part, and what is said of any other."""
+
+
 def _encoded(entry: Entry) -> bytes:
-    lists: dict[str, Any] = {name: list(getattr(entry, name)) for name in _LISTS}
-    lists["past"] = [list(each) for each in entry.past]
-    usual = {
-        "kind": "source",
-        "reason": "",
-        "machine": "",
-        "level": 0.0,
-        "effect_size": "",
-        **{name: [] for name in _LISTS},
-    }
     lines = [
-        f"{name} = {_quoted(value)}"
-        for name, value in {**vars(entry), **lists}.items()
-        if name not in usual or value != usual[name]
+        f"{field.name} = {_quoted(value)}"
+        for field in fields(Entry)
+        if (value := getattr(entry, field.name)) != field.default and value != []
     ]
     said = _quoted(" ".join(entry.place))[1:-1]
     try:

@@ -106,6 +106,14 @@ def only(monkeypatch):
     return make
 
 
+def published(contents):
+    """Files with these contents by name, as a set publishes them."""
+    return tuple(
+        File(name, len(content), hashlib.sha256(content).hexdigest())
+        for name, content in contents.items()
+    )
+
+
 @pytest.fixture
 def publish(tmp_path, monkeypatch):
     """Makes files the whole of a set, as if they had been published; returns their folder."""
@@ -116,11 +124,7 @@ def publish(tmp_path, monkeypatch):
         folder.mkdir(parents=True)
         for file, content in contents.items():
             (folder / file).write_bytes(content)
-        published = tuple(
-            File(file, len(content), hashlib.sha256(content).hexdigest())
-            for file, content in contents.items()
-        )
-        known[name] = DataSet(name, "C", "none", "nobody", name, published, ())
+        known[name] = DataSet(name, "C", "none", "nobody", name, published(contents), ())
         for module in (registry, files):
             monkeypatch.setattr(module, "data_sets", lambda: known)
         monkeypatch.setenv("REPRO_DATA", str(tmp_path / "data"))

@@ -22,16 +22,10 @@ from repro.data.locate import DataError
 from repro.data.registry import DataSet, File, Source
 from repro.data.safetensors import write_tensors
 from tests.attacks.strategies import is_calm
+from tests.data.conftest import published
 from tests.unprivileged import unprivileged
 
 ONE, TWO = b"one" * 100_000, b"two" * 1000
-
-
-def published(**contents):
-    return tuple(
-        File(f"{name}.txt", len(content), hashlib.sha256(content).hexdigest())
-        for name, content in contents.items()
-    )
 
 
 @pytest.fixture
@@ -49,7 +43,7 @@ def safetensors(size):
 @pytest.fixture
 def known(server, data, only):
     """Two files that two places have: `/here/` and `/there/`."""
-    files = published(one=ONE, two=TWO)
+    files = published({"one.txt": ONE, "two.txt": TWO})
     names = {file.name: file.name for file in files}
     sources = tuple(Source(f"{server.address}/{at}/", False, names, 0) for at in ("here", "there"))
     for at in ("here", "there"):
@@ -61,7 +55,7 @@ def known(server, data, only):
 def packed(server, data, only):
     """One file of an archive, which may have a megabyte."""
     source = Source(f"{server.address}/set", True, {"one.txt": "one.txt"}, 2**20)
-    files = published(one=ONE)
+    files = published({"one.txt": ONE})
     return only(DataSet("packed", "Packed", "none", "nobody", "packed", files, (source,)))
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from scipy import stats
 
-from repro.arm import Run
+from repro.arm import Metric, Run
 from repro.evidence import audit as audit_module
 from repro.evidence.audit import (
     GROWTH,
@@ -182,6 +182,25 @@ def test_differences_are_counted_in_spreads_between_seeds():
     listed = [values([x, 5.0]) for x in (1.0, 2.0, 3.0)]
     assert differ(listed[0], listed[1], *listed).found == pytest.approx(2**0.5)
     assert differ({"diverged_at": 3, "history": {}}, {"diverged_at": 3, "history": {}}) is None
+
+
+def test_an_untrained_network_has_the_precision_of_single_numbers(monkeypatch):
+    """Where seeds differ by less than that, so may two processors; a trained one has its curve."""
+    untrained = replace(RUN.arm, recipe=RUN.arm.recipe.but(epochs=0))
+    seeds = [values(4.85 + x, (), [4.85 + x]) for x in (0.0, 1e-7, 2e-7)]
+    number = Metric("identity")
+    for by, metric, arm, is_rounding in (
+        (4e-7, number, untrained, True),
+        (7e-7, number, untrained, False),
+        (7e-7, Metric("log"), untrained, True),  # as its logarithm, which is 1.58, times 4.85
+        (1e-6, Metric("log"), untrained, False),
+        (4e-7, Metric("identity", exact=True), untrained, False),
+        (4e-7, number, RUN.arm, False),
+    ):
+        monkeypatch.setattr(Slope, "metrics", {"slope": metric})
+        here = values(4.85 + by, (), [4.85 + by])
+        found = difference(arm, seeds[0], here, seeds=seeds)
+        assert found.is_rounding is is_rounding, (by, metric)
 
 
 def test_lists_by_example_are_left_to_their_mean():

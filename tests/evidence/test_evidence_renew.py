@@ -181,7 +181,7 @@ def test_a_renewed_run_is_one_of_todays_code_and_says_so():
 
 def test_results_of_a_store_that_hold_no_longer_are_found_and_those_of_earlier_versions(tmp_path):
     store, torch = Store(tmp_path), identity(RUN, device="cpu")["torch"]
-    runs = [Run(Slope(), seed) for seed in range(4)]
+    runs = [Run(Slope(), seed) for seed in range(5)]
     makings = {"trace": HOLDS}, {"trace": GONE}, {"settings": {"width": 9}}
     for run, more in zip(runs[:3], makings, strict=True):
         result = result_of(run, identity=identity(run, device="cpu"), **more)
@@ -189,6 +189,8 @@ def test_results_of_a_store_that_hold_no_longer_are_found_and_those_of_earlier_v
         store.put(result.identity, result.values, result.provenance, made=result.made)
     former = {"arm": {"arm": "Slope"}, "seed": 3, "device": "cpu", "torch": torch, "code": "c0de"}
     put_former(store, former, values_of(runs[3]), {"engine": "loop"})
+    of_another_torch = {**former, "seed": 4, "torch": "0.1"}
+    put_former(store, of_another_torch, values_of(runs[4]), {"engine": "loop"})
     results = WithFormer(store, device="cpu", project=PROJECT)
     assert [run for run in runs if results.get(run) is not None] == [runs[0], runs[1], runs[3]]
     assert {run: changed for run, (_, changed) in results.found.items()} == {

@@ -8,29 +8,11 @@ from repro.evidence.file import EvidenceFile
 from tests.evidence.packs import FILE, command, compressed, evidence, lines_of, packed
 from tests.plugin.sessions import change, run, run_apart
 from tests.plugin.sessions import trained as counts
+from tests.without_torch import WITHOUT_TORCH
 
 pytestmark = pytest.mark.thorough
 
 VERDICTS = re.compile(r"^(?:REPRODUCED|REFUTED|INCONCLUSIVE|NOT RUN).*$", re.MULTILINE)
-NO_TORCH = """
-import sys
-from importlib import metadata
-
-class NoTorch:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] == "torch":
-            raise ImportError("there is no torch here")
-
-sys.meta_path.insert(0, NoTorch())
-version = metadata.version
-
-def without_torch(name):
-    if name == "torch":
-        raise metadata.PackageNotFoundError(name)
-    return version(name)
-
-metadata.version = without_torch
-"""
 
 
 def without_store(project):
@@ -41,7 +23,7 @@ def test_the_same_verdicts_from_a_file_without_torch_and_nothing_is_trained(trai
     before = run(trained)
     packed(trained)
     without_store(trained)
-    trained.makeconftest(NO_TORCH)
+    trained.makeconftest(WITHOUT_TORCH)
     alone = run_apart(trained, "--evidence", FILE)
     alone.assert_outcomes(passed=2, skipped=1, xfailed=1)
     alone.stdout.fnmatch_lines(
@@ -72,17 +54,6 @@ def test_the_profile_is_that_of_the_files(trained):
     other.stderr.fnmatch_lines(["*paper.jsonl.gz is of the profile paper; leave out --profile ci*"])
     both = run(trained, "--evidence", FILE, "paper.jsonl.gz")
     both.stderr.fnmatch_lines([f"*paper.jsonl.gz is of the profile paper and {FILE} of ci*"])
-
-
-def test_a_claim_whose_runs_are_not_packed_is_not_run(trained):
-    packed(trained, "-k", "steeper")  # has the arms of test_flatter
-    run(trained, "--evidence", FILE).assert_outcomes(passed=2, skipped=1, xfailed=1)
-    claims = trained.path / "test_lines.py"
-    claims.write_text(claims.read_text().replace("target=4.0", "target=5.5"))
-    result = run(trained, "--evidence", FILE)
-    result.assert_outcomes(passed=2, skipped=2)
-    lacks = "*line target 5.5, seed 1, and 4 more runs are not in*"
-    result.stdout.fnmatch_lines(["NOT RUN * 900/flatter*", lacks])
 
 
 def test_a_session_trains_only_what_was_not_added(trained):
@@ -145,45 +116,24 @@ def test_a_true_file_is_clean_and_a_forged_run_is_named(trained):
     result.stdout.fnmatch_lines(["  79 the same bits, 1 another result", wrong])
 
 
-def test_a_result_that_cannot_be_is_named_by_an_audit_that_did_not_draw_it(trained):
+def test_what_cannot_be_is_named_by_an_audit_that_did_not_draw_it_and_by_the_session(trained):
+    """A result that the arm cannot have, and a seed with the numbers of another."""
     path = packed(trained)
     lines = lines_of(path)
-    next(x for x in lines if x["kind"] == "run")["values"]["measures"] = {"slope": [0.5]}
+    wrong, *others = (line for line in lines if line["kind"] == "run")
+    wrong["values"]["measures"] = {"slope": [0.5]}
+    one, again = (x for x in others[:2] if x["identity"]["arm"] == others[0]["identity"]["arm"])
+    one["values"]["history"] = {"slope": [one["values"]["measures"]["slope"]]}
+    again["values"] = one["values"]
     path.write_bytes(compressed(lines))
     result = audit("--runs", "1")
     assert result.ret == 1
     fault = f"*, is in {FILE} with a slope that is a list"
-    result.stdout.fnmatch_lines([f"WRONG  line{fault}", "  1 the same bits"])
-    run(trained, "--evidence", FILE).stdout.fnmatch_lines([f"error  *{fault}"])
-
-
-def copy_seeds(path, *, true):
-    """Have the results of each arm's first seeds in the place of the others; return how many.
-
-    Each run tells its slope on the way, since what tells nothing may repeat.
-    """
-    lines, arms = lines_of(path), {}
-    for line in lines:
-        if line["kind"] == "run":
-            line["values"]["history"] = {"slope": [line["values"]["measures"]["slope"]]}
-            arms.setdefault(repr(line["identity"]["arm"]), []).append(line)
-    for runs in arms.values():
-        for place, line in enumerate(runs[true:]):
-            line["values"] = runs[place % true]["values"]
-    path.write_bytes(compressed(lines))
-    return sum(len(runs[true:]) for runs in arms.values())
-
-
-def test_seeds_that_are_copied_are_named_by_the_session_the_report_and_the_audit(trained):
-    path = packed(trained)
-    assert copy_seeds(path, true=100) == 0
-    assert "repeats itself" not in run(trained, "--evidence", FILE).stdout.str()
-    count = copy_seeds(path, true=3)
-    forged = run(trained, "--evidence", FILE, "--report", "report")
-    said = f"{FILE} repeats itself: * runs have all numbers of another seed of their arm, such as *"
-    forged.stdout.fnmatch_lines([said])
+    repeats = f"{FILE} repeats itself: 1 runs have all numbers of another seed of their arm, *"
+    result.stdout.fnmatch_lines([f"WRONG  line{fault}", repeats, "  1 the same bits"])
+    judged = run(trained, "--evidence", FILE, "--report", "report")
+    judged.stdout.fnmatch_lines([f"error  *{fault}", repeats])
     assert "repeats itself" in (trained.path / "report" / "index.html").read_text()
-    audit("--runs", "1").stdout.fnmatch_lines([said.replace("*", str(count), 1)])
 
 
 def test_where_nothing_can_be_trained_again_the_audit_fails(trained):

@@ -10,9 +10,10 @@ from repro.arm import Run
 from repro.core import train as driver
 from repro.core.program import LoopProgram, StackedProgram
 from repro.core.train import train
-from repro.recipe import Moment, Recipe
+from repro.recipe import Recipe
 from tests.own.modules import FEATURES, KINDS, STUDY, Small, engine_and_why, measure, network, study
 from tests.run_files import KeptFiles, train_until
+from tests.studies.small import stepped
 
 CPU = torch.device("cpu")
 FEW = ("tied", "convolution")
@@ -104,21 +105,6 @@ def shapes(draw):
         )
 
     return study(module=build), recipe
-
-
-def stepped(program, data, steps):
-    """The losses of some steps of a program."""
-    size = program.runs[0].arm.recipe.batch
-    lines = torch.stack([data.epoch(run.seed, 0) for run in program.runs])
-    return torch.stack(
-        [
-            program.advance(
-                data.batch(lines[:, step * size : (step + 1) * size]),
-                Moment(step=step, per_epoch=steps, total=steps),
-            )
-            for step in range(steps)
-        ]
-    )
 
 
 @pytest.mark.thorough

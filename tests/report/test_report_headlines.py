@@ -53,9 +53,6 @@ def test_a_row_has_the_verdict_of_the_session_or_else_that_of_the_ledger(folder)
     assert there.measured == "3 [2, 4], 5 seeds; 2.5 over all 20"
     assert (there.documented, there.is_judged) == ("9", False)
     assert (nowhere.verdict, nowhere.measured) == ("not judged", "")
-
-
-def test_what_was_not_run_now_is_that_of_the_ledger(folder):
     not_run = record("900/rises", Outcome.NOT_RUN, data="points")
     assert judged([folder], [not_run])[0].verdict == "reproduced"
 

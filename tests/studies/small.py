@@ -168,3 +168,34 @@ def assert_same(state, other):
     """Assert that another state has all tensors of a state, to the bit."""
     assert state.keys() <= other.keys()
     assert [name for name, x in state.items() if not torch.equal(x, other[name])] == []
+
+
+def of_torchs_own_layers(p, tokens, blocks, *, query_key_value, activation, causal):
+    """The logits of a transformer that is 16 wide and has two heads, by its parameters."""
+    layer = torch.nn.TransformerEncoderLayer(
+        16, 2, 64, dropout=0.0, activation=activation, batch_first=True, norm_first=True
+    )
+    names = {
+        "self_attn.in_proj_": query_key_value, "self_attn.out_proj.": ["attention.out."],
+        "linear1.": ["up."], "linear2.": ["down."],
+        "norm1.": ["norm_attention."], "norm2.": ["norm_feed_forward."],
+    }  # fmt: skip
+    length = tokens.shape[1]
+    mask = torch.nn.Transformer.generate_square_subsequent_mask(length) if causal else None
+    h = p["tokens.weight"][tokens] + p["positions.weight"][:length]
+    for block in blocks:
+        for theirs, ours in names.items():
+            for part in ("weight", "bias"):
+                joined = torch.cat([p[f"{block}.{name}{part}"] for name in ours])
+                layer.load_state_dict({f"{theirs}{part}": joined}, strict=False)
+        h = layer(h, mask, is_causal=causal)
+    h = torch.nn.functional.layer_norm(h, (16,), p["norm.weight"], p["norm.bias"])
+    return h @ p["tokens.weight"].T
+
+
+def of_noise(module):
+    """Parameters for a module, drawn anew, which it has from now on."""
+    noise = torch.Generator().manual_seed(1)
+    drawn = {n: torch.randn(p.shape, generator=noise) / 3 for n, p in module.named_parameters()}
+    module.load_state_dict(drawn)
+    return drawn

@@ -118,13 +118,6 @@ def test_dropout_draws_what_splitmix64_draws():
     assert drawn == [6457827717110365317, 3203168211198807973, 9817491932198370423]
 
 
-def test_each_sequence_of_each_epoch_and_seed_has_a_dropout_of_its_own():
-    data = loaded(CONTEXT)
-    keys = [data.epoch(seed, number)[:, 1] for seed in (1, 2) for number in range(4)]
-    assert len(set(torch.cat(keys).tolist())) == sum(map(len, keys))
-    assert torch.equal(keys[0], loaded(CONTEXT).epoch(1, 0)[:, 1])
-
-
 @pytest.mark.parametrize("share", [0.1, 0.5])
 def test_dropout_leaves_out_its_share_and_keeps_the_mean(share):
     keys = loaded(CONTEXT).epoch(1, 0)[:, 1]

@@ -3,7 +3,9 @@
 import copy
 import dataclasses
 import math
+import runpy
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from repro.arm import Run
 from repro.core.program import LoopProgram
 from repro.data.corpus import load_byte_pairs
 from repro.data.messages import load_messages
+from repro.evidence.reader import EvidenceResults
 from repro.studies.finetuning import data as finetune_data
 from repro.studies.finetuning.arms import (
     BY_ONE,
@@ -28,6 +31,7 @@ from repro.studies.finetuning.baselines import by_first_token, by_length, by_wor
 from repro.studies.finetuning.data import renumbered
 from repro.studies.finetuning.gpt2 import SHAPES, Shape, renamed
 from repro.studies.finetuning.model import Adapted, AttentionMask, Classifier, Gpt, draw_adapters
+from repro.studies.finetuning.split_arms import SplitArm
 from tests.oracles import oracle
 from tests.studies.small import (
     FROZEN,
@@ -35,6 +39,8 @@ from tests.studies.small import (
     first_batch,
     loaded,
     model,
+    of_noise,
+    of_torchs_own_layers,
     pretrained,
     started,
     stepped,
@@ -81,28 +87,13 @@ def test_logits_are_those_of_transformers_for_the_same_weights():
 
 
 def test_the_network_is_gpt2_of_torchs_own_layers():
-    gpt, noise = Gpt(Shape(16, 2, 2, context=12), vocabulary=20), torch.Generator().manual_seed(1)
-    p = {name: torch.randn(x.shape, generator=noise) / 3 for name, x in gpt.named_parameters()}
-    gpt.load_state_dict(p)
-    tokens = torch.randint(20, (3, 9), generator=noise)
-    layer = torch.nn.TransformerEncoderLayer(
-        16, 2, 64, dropout=0.0, activation=partial(F.gelu, approximate="tanh"),
-        batch_first=True, norm_first=True,
+    gpt = Gpt(Shape(16, 2, 2, context=12), vocabulary=20)
+    tokens = torch.randint(20, (3, 9), generator=torch.Generator().manual_seed(1))
+    expected = of_torchs_own_layers(
+        of_noise(gpt), tokens, ["blocks.0", "blocks.1"],
+        query_key_value=[f"attention.{part}." for part in ("query", "key", "value")],
+        activation=partial(F.gelu, approximate="tanh"), causal=True,
     )  # fmt: skip
-    names = {
-        "self_attn.in_proj_": [f"attention.{part}." for part in ("query", "key", "value")],
-        "self_attn.out_proj.": ["attention.out."], "linear1.": ["up."], "linear2.": ["down."],
-        "norm1.": ["norm_attention."], "norm2.": ["norm_feed_forward."],
-    }  # fmt: skip
-    h = p["tokens.weight"][tokens] + p["positions.weight"][:9]
-    for block in range(2):
-        for theirs, ours in names.items():
-            for kind in ("weight", "bias"):
-                joined = torch.cat([p[f"blocks.{block}.{name}{kind}"] for name in ours])
-                layer.load_state_dict({f"{theirs}{kind}": joined}, strict=False)
-        h = layer(h, torch.nn.Transformer.generate_square_subsequent_mask(9), is_causal=True)
-    h = F.layer_norm(h, (16,), p["norm.weight"], p["norm.bias"])
-    expected = F.linear(h, p["tokens.weight"])
     torch.testing.assert_close(gpt.next_tokens(tokens), expected, rtol=1e-5, atol=1e-5)
 
 
@@ -463,3 +454,57 @@ def test_heads_differ_between_seeds_and_are_shared_between_arms():
         assert not torch.equal(getattr(one, kind), getattr(head(FIRST_ROW, 4), kind))
         for arm in (ROWS[3], ROWS[8]):
             assert torch.equal(getattr(one, kind), getattr(head(arm, 3), kind))
+
+
+SPLIT = small(SplitArm(trained="lora"), longest=20)
+
+
+@pytest.fixture(scope="module")
+def splits():
+    return loaded(SPLIT)
+
+
+def test_each_seed_has_parts_of_the_documented_sizes_of_all_messages(splits):
+    sizes = [len(part.is_spam) for part in (splits.train, splits.validation, splits.test)]
+    first, second = splits.split(1), splits.split(2)
+    assert [len(part) for part in first] == sizes
+    assert torch.cat(first).sort().values.tolist() == list(range(sum(sizes)))
+    assert not torch.equal(first[2].sort().values, second[2].sort().values)
+    assert all(map(torch.equal, first, splits.split(1)))
+
+
+def test_a_run_trains_on_the_messages_of_its_seed_and_is_measured_on_the_others(splits):
+    train, validation, test = splits.split(3)
+    epochs = [splits.epoch(3, number)[:, 0] for number in range(2)]
+    assert not torch.equal(*epochs)
+    assert all(torch.equal(epoch.sort().values, train.sort().values) for epoch in epochs)
+    x, _, is_spam = splits.batch(epochs[0][None, :4, None])
+    assert torch.equal(x[0], splits.messages.x[epochs[0][:4]])
+    assert torch.equal(is_spam[0], splits.messages.is_spam[epochs[0][:4]])
+    measured = model(SPLIT, seed=3)
+    found = measured.measure()
+    for part, numbers in (("validation", validation), ("test", test)):
+        rows = splits.messages.rows(numbers)
+        right = measured.answers(*rows[:2], None).argmax(1) == rows[2]
+        assert found[f"{part}_right"] == right.double().tolist()
+        assert found[f"{part}_accuracy"] == pytest.approx(float(right.double().mean()))
+
+
+def test_a_frozen_part_is_refused():
+    with pytest.raises(ValueError, match="train 'all' or 'lora'"):
+        SplitArm(trained="last block")
+
+
+@pytest.mark.thorough
+def test_the_chosen_rates_are_those_of_the_best_validation():
+    root = Path(__file__).parents[2]
+    claims = runpy.run_path(str(root / "claims/test_finetuning.py"))
+    results = EvidenceResults.read([root / "evidence/ci-real.jsonl.gz"], project=root)
+    for (rank, epochs), chosen in claims["CHOSEN"].items():
+        mean = {}
+        for rate in claims["GRID"]:
+            trained = "all" if rank is None else "lora"
+            arm = claims["on_splits"](trained, rank=rank, epochs=epochs, rate=rate).at("ci")
+            runs = [results.get(Run(arm, seed)).values["measures"] for seed in arm.seeds(5)]
+            mean[rate] = sum(run["validation_accuracy"] for run in runs) / 5
+        assert max(mean, key=mean.__getitem__) == chosen

@@ -1,8 +1,5 @@
 """GPT-2's published weights: read, checked, and where finetuning of the documented size starts."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 import safetensors.torch
@@ -101,20 +98,3 @@ def test_the_paper_profile_trains_from_public_weights(tmp_path, monkeypatch):
         arm = row.but(**FINETUNING_DATA, recipe=recipe, longest=20)
         assert arm.starts_from is None
         assert 0.2 < trained(arm)["measures"]["test_accuracy"] <= 1
-
-
-@pytest.mark.thorough
-@pytest.mark.real_data
-def test_the_paper_profile_trains_from_weights_of_the_published_size(tmp_path, monkeypatch):
-    """The first row on its own messages and tokens, with fewer of them a message, for an epoch."""
-    for name in ("sms-spam", "gpt2-bpe"):
-        (tmp_path / name).symlink_to(Path(os.environ["REPRO_DATA"], name).resolve())
-    monkeypatch.setenv("REPRO_DATA", str(tmp_path))
-    path, _ = published(tmp_path / "gpt2-small", SHAPES["small"], vocabulary=50_257)
-    assert path.stat().st_size // 4 == pytest.approx(124_439_808, abs=10_000)
-    arm = ROWS[1].at("paper").located()
-    assert arm == ROWS[1]
-    brief = arm.but(longest=4, recipe=arm.recipe.but(epochs=1))
-    measures = trained(brief)["measures"]
-    assert 0.2 < measures["test_accuracy"] <= 1
-    assert measures["parameters"] == 7_090_946  # the last block, the last norm and the head

@@ -133,6 +133,14 @@ def test_a_pass_shows_each_example_once_and_each_seed_and_pass_has_its_own_order
     assert torch.equal(data.epoch(1, 0), small.loaded(arm).epoch(1, 0))
 
 
+@pytest.mark.parametrize("arm", [small.CONTEXT, small.SHARING.but(kind="encoder")])
+def test_each_example_of_each_epoch_and_seed_has_a_dropout_or_a_mask_of_its_own(arm):
+    data = small.loaded(arm)
+    keys = [data.epoch(seed, number)[:, 1] for seed in (1, 2) for number in range(4)]
+    assert len(set(torch.cat(keys).tolist())) == sum(map(len, keys))
+    assert torch.equal(keys[0], small.loaded(arm).epoch(1, 0)[:, 1])
+
+
 @pytest.mark.parametrize("arm", [small.EXIT, small.CONTEXT, PRETRAINING, small.SHARING])
 def test_a_text_is_asked_for_what_follows(arm):
     x, y, *_ = small.first_batch(small.loaded(arm), size=2)

@@ -180,6 +180,8 @@ STEPS = {
     "001 at ci": (context.BASELINE.at("ci"), 50 * 25),
     "002": (sharing.BASELINE, 10_000),
     "002, 25k": (sharing.at("decoder 25k", "baseline"), 25_000),
+    "002 at ci": (sharing.at("decoder 10k", "deep cycle").at("ci"), 100),
+    "002, 25k at ci": (sharing.at("decoder 25k", "very wide").at("ci"), 250),
     "003": (finetuning.FIRST_ROW, 5 * 130),
     "003 at ci": (finetuning.FIRST_ROW.at("ci"), 5 * 130),
     "004": (ladder.D256_L4, 100 * 390),
