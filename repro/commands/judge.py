@@ -15,16 +15,8 @@ from repro.arm import Metric
 from repro.commands.answers import CODES, amounts
 from repro.commands.sentence import Named, Sentence, parsed
 from repro.commands.table import ONLY, Table, add_reading, listed, read
-from repro.judge import (
-    LEVEL,
-    AnyTime,
-    Judge,
-    Measured,
-    OneLook,
-    Runs,
-    Verdict,
-    require_level,
-)
+from repro.judge import LEVEL, Judge, Measured, OneLook, Runs, Verdict, require_level
+from repro.judge.anytime import declared_design
 from repro.judge.measured import above
 from repro.judge.scale import Array
 from repro.recorded.notebook import measured_arms
@@ -76,7 +68,7 @@ def judge_table(chosen: argparse.Namespace) -> int:
     table = read(chosen.path, chosen, arm=chosen.arm)
     sentences = [parsed(each) for each in chosen.sentences]
     if not sentences:
-        columns = table.columns
+        columns = table.metrics
         if len(columns) != 1:
             has = f"{len(columns)} columns of numbers, {listed(columns)}" if columns else "none"
             raise RecordedError(
@@ -110,9 +102,8 @@ def judged(table: Table, sentence: Sentence, level: float, chosen: argparse.Name
                 )
     if not values:
         raise sentence.wrong("it names no metric of an arm")
-    design = OneLook if chosen.looks is None else AnyTime
     most = max(len(runs) for arms in values.values() for runs in arms.values())
-    both = Judge(design(looks=(most,), level=2 * level))
+    both = Judge(declared_design(chosen.looks, most=most, level=level))
     measured = {
         (arm, metric): each
         for metric, arms in values.items()

@@ -11,7 +11,6 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import stdtr  # type: ignore[import-untyped]
 
-from repro.judge.anytime import AnyTime
 from repro.judge.contrast import Contrast, Readings, rounding
 from repro.judge.effect import EffectSize
 from repro.judge.looks import Design
@@ -32,7 +31,7 @@ def effect_size(
     printed = [side.documented for side in term.sides if not side.is_fixed]
     known = [each for each in printed if each is not None]
     is_plain = type(term) is Contrast and term.is_paired and not term.is_exact
-    if not known or len(known) < len(printed) or not is_plain or isinstance(design, AnyTime):
+    if not known or len(known) < len(printed) or not is_plain or design.at_any_time:
         return EffectSize.NONE, None
     plain = Contrast(term.sides)
     numbers = {

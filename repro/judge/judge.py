@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from repro.judge.anytime import AnyTime, further
+from repro.judge.anytime import further
 from repro.judge.comparison import MOST_SEEDS, Evidence, Look, seeds_needed
 from repro.judge.contrast import Contrast, Readings, Sampled, Side, Statement
 from repro.judge.effect import Effect, Sample
@@ -119,9 +119,9 @@ class Judge:
             scale=", ".join(dict.fromkeys([term.scale.name for term in statement.terms])),
             samples=tuple(samples),
             seeds=max(map(len, readings.values())),
-            looks=() if isinstance(design, OneLook) else design.looks,
+            looks=design.declared,
             level=design.level,
-            at_any_time=isinstance(design, AnyTime),
+            at_any_time=design.at_any_time,
             judge=self,
             judged=statement,
         )
@@ -314,7 +314,7 @@ def _advice(effects: Sequence[Effect], design: Design) -> tuple[Beyond, str]:
         return Beyond.NONE, ""
     if any(e.freedom < _LEAST_FREEDOM for e in effects if e.kind != "print"):
         return Beyond.NONE, "two runs hardly say how much runs differ: run it more often"
-    if isinstance(design, AnyTime):
+    if design.at_any_time:
         return _advice_at_any_time(effects)
     wrong = [effect for effect in effects if effect.distance < 0]
     open_ = [effect for effect in effects if effect.needed and not effect.holds]
@@ -334,7 +334,7 @@ def _advice(effects: Sequence[Effect], design: Design) -> tuple[Beyond, str]:
     seeds = min(enough) if wrong else max(enough)
     word = effects[0].word
     would = f"{given_up}~{seeds} {word} would {'refute' if wrong else 'reproduce'} it with 80%"
-    if isinstance(design, OneLook):
+    if not design.declared:
         more = max(1, seeds - min(effect.seeds for effect in effects))
         return Beyond.NONE, (
             f"{would} power, {more} more of each arm, if this effect and spread are the true"
@@ -373,7 +373,7 @@ def _advice_at_any_time(effects: Sequence[Effect]) -> tuple[Beyond, str]:
 
 def _given_up(seeds: int, design: Design) -> str:
     """Say why the looks ended early; empty where the last look was reached."""
-    if seeds == design.looks[-1] or isinstance(design, OneLook):
+    if not design.declared or seeds == design.looks[-1]:
         return ""
     return (
         f"given up after {seeds} of {design.looks[-1]} seeds: the others would have settled it with"

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from itertools import chain, combinations, islice
+from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
@@ -156,10 +156,10 @@ class Runs:
     @cached_property
     def _first_alike(self) -> list[int]:
         """For each run, the place of the first one that has all its values."""
-        firsts: dict[tuple[float, ...], list[int]] = {}  # by their first numbers
+        firsts: dict[float | None, list[int]] = {}  # by their first number
         found: list[int] = []
         for place, run in enumerate(self._runs):
-            known = firsts.setdefault(tuple(islice(chain.from_iterable(_series(run)), 4)), [])
+            known = firsts.setdefault(next(chain.from_iterable(_series(run)), None), [])
             same = (first for first in known if self._runs[first] == run)
             found.append(next(same, place))
             if found[-1] == place:

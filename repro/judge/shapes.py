@@ -176,7 +176,7 @@ class Curve:
             return float(self.epochs[len(run) - 1]) if np.isfinite(run[-1]) else np.nan
 
         counted = Scale("identity", count=1)  # in whole epochs, so equal lengths may be by chance
-        return replace(self._measured("in epochs", last_epoch), metric="epochs", scale=counted)
+        return self._measured("in epochs", last_epoch, metric="epochs", scale=counted)
 
     def max(self) -> Measured:
         """The highest value of each run, to compare like any other.
@@ -225,8 +225,7 @@ class Curve:
         def rise(run: Array) -> float:
             return float(np.diff(run).max()) if len(run) > 1 else np.nan
 
-        plain = Scale("identity")
-        return replace(self._measured("at its largest rise", rise), scale=plain)
+        return self._measured("at its largest rise", rise, scale=Scale("identity"))
 
     def largest_change(self, *, after: int) -> Measured:
         """The largest distance of each run from its last value, from an epoch on, to compare.
@@ -241,8 +240,7 @@ class Curve:
         def change(run: Array) -> float:
             return float(np.abs(run[start:] - run[-1]).max()) if len(run) > start else np.nan
 
-        plain = Scale("identity")
-        return replace(self._measured(f"from epoch {after} on", change), scale=plain)
+        return self._measured(f"from epoch {after} on", change, scale=Scale("identity"))
 
     def bottoms_at(self, epoch: int) -> Verdict:
         """Judge whether this is lowest at an epoch.
@@ -309,16 +307,16 @@ class Curve:
             return np.asarray(np.take_along_axis(both[side], place, axis=1)[:, 0])
 
         first, second = (
-            replace(self._measured(name, _missing), values=partial(weakest, side=side))
+            self._measured(name, _missing, values=partial(weakest, side=side))
             for side, name in enumerate((named, rival))
         )
         sides = (first, second) if sign > 0 else (second, first)
         among = lambda seeds: max(1, pairs(self.values(seeds))[0].shape[1])  # noqa: E731
         return Contrast(sides, among=among)
 
-    def _measured(self, where: str, read: Callable[[Array], Any]) -> Measured:
-        """One number for each run, read from its curve, as a metric."""
-        return Measured(
+    def _measured(self, where: str, read: Callable[[Array], Any], **otherwise: Any) -> Measured:
+        """One number for each run, read from its curve, as a metric; some parts are `otherwise`."""
+        measured = Measured(
             judge=self.judge,
             label=f"{self.label} {where}",
             metric=self.metric,
@@ -329,6 +327,7 @@ class Curve:
             stands_in=self.stands_in,
             word=self.word,
         )
+        return replace(measured, **otherwise)
 
     def _place(self, epoch: int) -> int:
         """The index of an epoch in the values of a run."""

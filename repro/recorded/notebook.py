@@ -12,15 +12,14 @@ import numpy as np
 from repro.arm import Metric
 from repro.judge import (
     LEVEL,
-    AnyTime,
     Judge,
     Measured,
-    OneLook,
     Runs,
     Scale,
     Verdict,
     require_level,
 )
+from repro.judge.anytime import declared_design
 from repro.judge.scale import Array
 from repro.recorded.rows import RecordedError, require_spread
 from repro.recorded.runs import ranges
@@ -72,9 +71,8 @@ def judge(
     if looks not in (None, "any"):
         raise RecordedError(f'looks={looks!r} is not known: say looks="any", or leave it out.')
     by_seed = {name: _by_seed(name, values) for name, values in arms.items()}
-    design = OneLook if looks is None else AnyTime
     most = max(map(len, by_seed.values()))
-    both = Judge(design(looks=(most,), level=2 * require_level(level)))
+    both = Judge(declared_design(looks, most=most, level=require_level(level)))
     keys = [key for values in arms.values() if isinstance(values, Mapping) for key in values]
     has_seeds = (paired or keys) and not any(isinstance(key, str) for key in keys)
     word = "seeds" if has_seeds else "runs"

@@ -35,11 +35,14 @@ class Columns:
     """The column of each metric."""
     listed: frozenset[str] = frozenset()
     """The list metrics."""
+    in_order: bool = False
+    """True where the rows of a run are in its order, whatever `epoch` counts."""
 
     @property
     def read(self) -> list[str]:
         """The columns that are read."""
-        others = [name for name in (self.seed, self.epoch) if name is not None]
+        epoch = None if self.in_order else self.epoch
+        others = [name for name in (self.seed, epoch) if name is not None]
         return [*self.arm, *others, *self.metrics.values()]
 
     def has_value(self, row: Row) -> bool:
@@ -57,12 +60,15 @@ class RecordedRun:
 
     first: Row
     """Its first row, which may be the only one."""
+    last: Row
     name: str = ""
     """Its name, where runs have names and no numbers."""
     measures: dict[str, Number] = field(default_factory=dict)
     """Its last values; None for a value that is not finite. An empty cell gives no entry."""
     curves: dict[str, dict[int, Number]] = field(default_factory=dict)
     """The values of each metric by epoch or step."""
+    not_finite: dict[str, Row] = field(default_factory=dict)
+    """The first row of each metric with a value that is not finite."""
 
 
 @dataclass
@@ -118,7 +124,6 @@ def runs_of(rows: Sequence[Row], columns: Columns) -> dict[Chosen, RecordedArmRu
         if seed in of_arm.runs and (of_arm.runs[seed].curves or of_arm.runs[seed].measures):
             of_arm.again.setdefault(seed, []).append(row)
     for of_arm in arms.values():
-        of_arm.runs = dict(sorted(of_arm.runs.items()))
         for run in of_arm.runs.values():
             for metric, curve in run.curves.items():
                 run.measures[metric] = curve[max(curve)]
@@ -157,7 +162,8 @@ def _add(runs: dict[int, RecordedRun], row: Row, columns: Columns, names: Mappin
     name = str(row.cells[columns.seed]) if columns.seed and names else ""
     if columns.epoch is None and seed in runs:
         return _twice(runs[seed], row, f"Run {name}" if name else f"Seed {seed}", columns)
-    run = runs.setdefault(seed, RecordedRun(row, name))
+    run = runs.setdefault(seed, RecordedRun(row, row, name))
+    run.last = row
     for metric, column in columns.metrics.items():
         cell = row.cells.get(column)
         if is_empty(cell):
@@ -168,15 +174,17 @@ def _add(runs: dict[int, RecordedRun], row: Row, columns: Columns, names: Mappin
             return row.wrong(column, "is no number")
         if isinstance(value, list) != (metric in columns.listed):
             is_one = "is declared as a list and is one number"
-            is_list = "is a list; declare its metric with listed=True"
+            is_list = "is a list; give one number, or declare its metric with listed=True"
             return row.wrong(column, is_one if metric in columns.listed else is_list)
+        if value is None:
+            run.not_finite.setdefault(metric, row)
         if columns.epoch is None:
             run.measures[metric] = value
             continue
-        epoch = whole(row.cells.get(columns.epoch))
+        curve = run.curves.setdefault(metric, {})
+        epoch = len(curve) if columns.in_order else whole(row.cells.get(columns.epoch))
         if epoch is None:
             return row.wrong(columns.epoch, "is no whole number")
-        curve = run.curves.setdefault(metric, {})
         if epoch in curve:
             return row.wrong(
                 column,
@@ -217,8 +225,8 @@ def _twice(run: RecordedRun, row: Row, which: str, columns: Columns) -> str:
     both = f"{which} is there twice, in {first.where} and {row.where}"
     if apart:
         return (
-            f"{both}, which differ in {', '.join(apart)}: name what tells arms apart in arm=[…], or"
-            " what counts epochs in epoch=."
+            f"{both}, which differ in {', '.join(apart)}: name what tells arms apart (arm), or what"
+            " counts the rows of a run (epoch)."
         )
     return f"{both}: remove one, or give it its own seed."
 

@@ -169,7 +169,7 @@ def test_what_cannot_be_judged_is_3_and_one_sentence(table, call, options, sente
         (("new,3,3.", "new,3,nan,3."), "line 4: 6 cells where line 1 names 5"),
         (
             ("new,4,", "new,3,"),
-            "Seed 3 of new is there twice, in runs.csv, line 4 and runs.csv, line 5",
+            "Seed 3 is there twice, in runs.csv, line 4 and runs.csv, line 5",
         ),
     ],
 )

@@ -48,7 +48,7 @@ def test_a_curve_in_one_table_needs_the_column_that_counts(folder, call):
     (folder / "log.csv").write_text("\n".join(["arm,seed,when,loss", *rows]))
     code, _, err = call("judge", "log.csv", "a.loss < b.loss")
     assert code == 3
-    assert "Seed 1 of a is there twice" in err
+    assert "Seed 1 is there twice" in err
     assert "differ in when" in err
     said = value(call, "log.csv", "a.loss < b.loss", "--epoch", "when")
     assert said["means"]["a"] == pytest.approx(3.2)

@@ -191,7 +191,7 @@ WRONG = [
     ("a.csv", LONG, {"columns": "seed_{seed}"}, "No column of .* is of the form 'seed_{seed}'"),
     ("a.csv", LONG, {"path": "nothing.csv"}, r"There is no file .*nothing.csv"),
     ("a.csv", LONG + "plain,2,0.5\n", {}, "Seed 2 is there twice, in .*line 2 and .*remove one"),
-    ("a.csv", TWO_SETS, {}, "which differ in data: name what tells arms apart in"),
+    ("a.csv", TWO_SETS, {}, "which differ in data: name what tells arms apart .arm., or"),
     ("a.csv", LONG.replace("plain,2", "plain,x"), {}, "line 2, column seed: 'x' is no whole"),
     ("a.csv", LONG + "plain,3\n", {}, "a.csv, line 5: 2 cells where line 1 names 3"),
     ("a.csv", "method,seed,seed\n", {}, "a.csv, line 1: two columns are called 'seed'"),
