@@ -155,7 +155,7 @@ def _line(verdict: Verdict, sentence: Sentence, table: Table, chosen: argparse.N
     values = {x for sample in verdict.samples if not sample.is_fixed for x in sample.values}
     if values <= {0.0, 1.0} and chosen.scale != "share":
         notes.append("all runs are 0 or 1: --scale share judges them as runs that fail or succeed")
-    said = amounts(verdict, first=_subject(sentence, table))
+    said = amounts(verdict, first=_arm(table, sentence.named[0]))
     if chosen.json:
         return json.dumps(
             {
@@ -172,11 +172,6 @@ def _line(verdict: Verdict, sentence: Sentence, table: Table, chosen: argparse.N
     effect = said.text or verdict.statement
     lines = [f"{verdict.outcome:<13} {effect}, {said.runs}{verdict.manner}"]
     return "\n  ".join([*lines, *notes])
-
-
-def _subject(sentence: Sentence, table: Table) -> str:
-    subject = sentence.subject
-    return "" if subject is None else _arm(table, subject)
 
 
 # --- A table of all arms.

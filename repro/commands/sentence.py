@@ -61,11 +61,6 @@ class Sentence:
             isinstance(self.tree, ast.Constant) and isinstance(self.tree.value, str)
         )
 
-    @property
-    def subject(self) -> Named | None:
-        """The metric that it begins with, whose sign its answer has."""
-        return next(iter(self.named), None)
-
     def judged(self, measure: Measure) -> Verdict:
         """Return the verdict; `measure` returns the values of a metric that it names."""
         try:

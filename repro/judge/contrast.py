@@ -69,6 +69,10 @@ class Side:
     origin: Any = None
     """The arm and the metric, if known; two sides with the same origin are not compared."""
 
+    def left_out(self, count: int) -> frozenset[int]:
+        """Return the places of runs that are left out because they repeat others."""
+        return self.runs(count).left_out if self.runs and not self.is_exact else frozenset()
+
 
 Readings: TypeAlias = Mapping[Side, Array]
 """The values of each side; paired sides have the same seeds in the same order.

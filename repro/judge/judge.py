@@ -112,7 +112,7 @@ class Judge:
     def _verdict(self, statement: Statement, readings: Readings, **found: Any) -> Verdict:
         """Return the verdict on what was read; `inconclusive` where nothing else is found."""
         samples = (
-            Sample(side.label, tuple(values.tolist()), side.is_fixed, _left_out(side, values))
+            Sample(side.label, tuple(values.tolist()), side.is_fixed, side.left_out(len(values)))
             for side, values in readings.items()
         )
         told: dict[str, Any] = {"outcome": Outcome.INCONCLUSIVE} | found
@@ -205,13 +205,6 @@ def _with_effect_size(
     word, documented = effect_size(decides.term, decides.readings, design, among=len(effects))
     named = replace(of_it, effect_size=word, documented=documented)
     return (*effects[:place], named, *effects[place + 1 :])
-
-
-def _left_out(side: Side, values: Array) -> frozenset[int]:
-    """Return the places of runs that are left out because they repeat others."""
-    if side.runs is None or side.is_exact:
-        return frozenset()
-    return side.runs(len(values)).left_out
 
 
 def _repeats(sampled: Sequence[Sampled]) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from itertools import product
 from typing import Any, Literal, TypeAlias
 
@@ -120,22 +119,24 @@ def measured_arms(
     }
     distinct = [np.delete(sample, sorted(runs[name].left_out)) for name, sample in samples.items()]
     same = [values for values in distinct if len(values) > 1]
-    return [
-        Measured(
+
+    def measured(name: str) -> Measured:
+        sample, of_arm = samples[name], runs[name]
+        return Measured(
             judge=both,
             label=name,
             metric=metric,
-            values=partial(_first, samples[name]),
+            values=lambda count: sample[:count],
             scale=Scale(on.scale, count=on.examples),
             is_exact=on.exact,
             pairing=None if paired else name,
-            runs=partial(_first_runs, runs[name]),
+            runs=lambda _: of_arm,
             word=word,
             alike=(lambda: same) if spread == "same" else None,
             origin=(name, metric),
         )
-        for name in arms
-    ]
+
+    return list(map(measured, arms))
 
 
 def _by_seed(name: str, values: Sequence[float] | Mapping[int, float]) -> dict[int, object]:
@@ -185,11 +186,3 @@ def _require_pairs(by_seed: Mapping[str, Mapping[Any, object]], word: str) -> No
                 f"{name} has no value at {word.removesuffix('s')} {named}, which another arm has:"
                 " paired=True takes the same seeds of all."
             )
-
-
-def _first(sample: Array, count: int) -> Array:
-    return sample[:count]
-
-
-def _first_runs(runs: Runs, count: int) -> Runs:
-    return runs

@@ -15,9 +15,6 @@ Number = float | list[float | None] | None
 Chosen = tuple[tuple[str, Setting], ...]
 """The settings of an arm: pairs of a column and its value."""
 
-NO_NUMBER = "is no whole number; number all runs, or give names to all of them"
-"""Says what is wrong with the cell of a seed."""
-
 WORDS = ("true", "false", "none")
 """Settings that are constants of Python, in any case."""
 
@@ -108,7 +105,7 @@ def runs_of(rows: Sequence[Row], columns: Columns) -> dict[Chosen, RecordedArmRu
     known: dict[tuple[object, ...], Chosen] = {}
     logged = {row.cells.get(RUN) for row in rows if columns.has_value(row)}
     silent: list[tuple[RecordedArmRuns, Row]] = []
-    names = named_runs(rows, columns.seed)
+    names = _named_runs(rows, columns.seed)
     for row in rows:
         texts = tuple(row.cells.get(name) for name in columns.arm)
         if texts not in known:
@@ -120,7 +117,7 @@ def runs_of(rows: Sequence[Row], columns: Columns) -> dict[Chosen, RecordedArmRu
         if RUN in row.cells and row.cells[RUN] not in logged:
             silent.append((of_arm, row))
     for of_arm, row in silent:
-        seed = number_of(row, of_arm.runs, columns, names) if columns.seed else None
+        seed = _number_of(row, of_arm.runs, columns, names) if columns.seed else None
         if seed in of_arm.runs and (of_arm.runs[seed].curves or of_arm.runs[seed].measures):
             of_arm.again.setdefault(seed, []).append(row)
     for of_arm in arms.values():
@@ -142,7 +139,7 @@ def _require_columns(rows: Sequence[Row], columns: Columns) -> None:
             )
 
 
-def named_runs(rows: Iterable[Row], column: str | None) -> dict[str, int]:
+def _named_runs(rows: Iterable[Row], column: str | None) -> dict[str, int]:
     """Return a number for each name of a run; empty where a cell of the column is no name."""
     cells = {row.cells.get(column): None for row in rows} if column else {}
     is_named = all(isinstance(x, str) and not (is_empty(x) or is_number(x)) for x in cells)
@@ -156,9 +153,10 @@ def word_for(column: str | None, runs: Iterable[RecordedRun]) -> str:
 
 def _add(runs: dict[int, RecordedRun], row: Row, columns: Columns, names: Mapping[str, int]) -> str:
     """Add a row to the run of its seed; return what is wrong with the row, or an empty text."""
-    seed = number_of(row, runs, columns, names)
+    seed = _number_of(row, runs, columns, names)
     if seed is None:
-        return row.wrong(columns.seed or "", NO_NUMBER)
+        why = "is no whole number; number all runs, or give names to all of them"
+        return row.wrong(columns.seed or "", why)
     name = str(row.cells[columns.seed]) if columns.seed and names else ""
     if columns.epoch is None and seed in runs:
         return _twice(runs[seed], row, f"Run {name}" if name else f"Seed {seed}", columns)
@@ -196,7 +194,7 @@ def _add(runs: dict[int, RecordedRun], row: Row, columns: Columns, names: Mappin
     return ""
 
 
-def number_of(
+def _number_of(
     row: Row, runs: Mapping[int, RecordedRun], columns: Columns, names: Mapping[str, int]
 ) -> int | None:
     """Return the seed of a row, or the number of its run; None where its cell is no seed.
