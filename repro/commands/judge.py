@@ -90,16 +90,14 @@ def judge_table(chosen: argparse.Namespace) -> int:
 
 def judged(table: Table, sentence: Sentence, level: float, chosen: argparse.Namespace) -> Verdict:
     """Return the verdict on a sentence about the arms of a table."""
-    values: dict[str, dict[str, dict[int, float]]] = {}
+    values: dict[str, dict[str, dict[Any, float]]] = {}
     for each in sentence.named:
-        values.setdefault(each.metric, {})[_arm(table, each)] = {}
-    for metric, arms in values.items():
-        for arm in arms:
-            arms[arm] = table.values(arm, metric)
-            if len(arms[arm]) < 2:
-                raise RecordedError(
-                    f"{arm} has one run in {table.name}, which has no spread: give it two or more."
-                )
+        arm = _arm(table, each)
+        of_arm = values.setdefault(each.metric, {})[arm] = table.values(arm, each.metric)
+        if len(of_arm) < 2:
+            raise RecordedError(
+                f"{arm} has one run in {table.name}, which has no spread: give it two or more."
+            )
     if not values:
         raise sentence.wrong("it names no metric of an arm")
     most = max(len(runs) for arms in values.values() for runs in arms.values())
