@@ -117,12 +117,9 @@ ONE_RUN: Any = {"runs": 1, "same": WIDTH}
 def curve(epochs: list[Measured]) -> Curve:
     """Arms as the epochs of one arm."""
     return Curve(
-        judge=epochs[0].judge,
-        label="curve",
-        metric="m",
+        of=replace(epochs[0], label="curve"),
         epochs=range(1, 1 + len(epochs)),
         values=lambda seeds: list(np.stack([epoch.values(seeds) for epoch in epochs], axis=1)),
-        scale=epochs[0].scale,
     )
 
 
@@ -413,17 +410,6 @@ def _curves(rng: np.random.Generator) -> list[Array]:
     return list(np.r_[0.0, np.ones(19)][:, None] + rng.standard_normal((20, SEEDS)))
 
 
-def _best_at_first(epochs: list[Measured]) -> Verdict:
-    curve = Curve(
-        judge=epochs[0].judge,
-        label="curve",
-        metric="loss",
-        epochs=range(1, 21),
-        values=lambda seeds: list(np.stack([each.values(seeds) for each in epochs], axis=1)),
-    )
-    return curve.bottoms_at(1)
-
-
 def _answers(rng: np.random.Generator, *, better: float) -> list[Array]:
     """Right answers of two arms; examples are hard for both, and some for one of them."""
     hard = rng.normal(size=EXAMPLES)
@@ -473,7 +459,7 @@ EDGES = {
         None,
         by_example=True,
     ),
-    "best epoch of 20, by one sd": Edge(_curves, _best_at_first, True),
+    "best epoch of 20, by one sd": Edge(_curves, lambda epochs: curve(epochs).bottoms_at(1), True),
 }
 
 

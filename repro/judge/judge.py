@@ -13,10 +13,10 @@ from repro.judge.anytime import further
 from repro.judge.comparison import MOST_SEEDS, Evidence, Look, seeds_needed
 from repro.judge.contrast import Contrast, Readings, Sampled, Side, Statement
 from repro.judge.effect import Effect, Sample
-from repro.judge.effect_size import effect_size
 from repro.judge.looks import Design, OneLook
 from repro.judge.sample import lower_state
 from repro.judge.scale import Array, ScaleError
+from repro.judge.terms import effect_size
 from repro.judge.verdict import Beyond, Findings, Outcome, Verdict
 
 _UNLIKE = 0.05

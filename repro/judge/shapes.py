@@ -20,10 +20,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from repro.judge.contrast import Contrast, Statement
-from repro.judge.judge import Judge
 from repro.judge.measured import Measured, above, amount
 from repro.judge.mistakes import is_count
-from repro.judge.sample import Runs
 from repro.judge.scale import Array, Scale
 from repro.judge.verdict import Verdict
 
@@ -145,20 +143,10 @@ class Curve:
     >>> assert perplexity[3] > perplexity[2]
     """
 
-    judge: Judge
-    label: str
-    metric: str
+    of: Measured
+    """The metric and its arm; its values may be those at any epoch."""
     epochs: Sequence[int]
     values: Callable[[int], Sequence[Array]]
-    scale: Scale = Scale("identity")  # noqa: RUF009 - frozen
-    pairing: object = None
-    """As in `Side`."""
-    runs: Callable[[int], Runs] | None = None
-    """As in `Side`."""
-    stands_in: bool = False
-    """As in `Measured`."""
-    word: str = "seeds"
-    """As in `Side`."""
 
     def __getitem__(self, epoch: int) -> Measured:
         """The metric at one epoch, to compare like any other."""
@@ -302,12 +290,12 @@ class Curve:
             both = pairs(runs)
             if not both[0].shape[1]:
                 return np.array([_missing(run) for run in runs])
-            first, second = (self.scale.of(each, self.label) for each in both)
+            first, second = (self.of.scale.of(each, self.of.label) for each in both)
             place = _weakest_of(sign * (first - second))
             return np.asarray(np.take_along_axis(both[side], place, axis=1)[:, 0])
 
         first, second = (
-            self._measured(name, _missing, values=partial(weakest, side=side))
+            replace(self._measured(name, _missing), values=partial(weakest, side=side))
             for side, name in enumerate((named, rival))
         )
         sides = (first, second) if sign > 0 else (second, first)
@@ -316,18 +304,12 @@ class Curve:
 
     def _measured(self, where: str, read: Callable[[Array], Any], **otherwise: Any) -> Measured:
         """One number for each run, read from its curve, as a metric; some parts are `otherwise`."""
-        measured = Measured(
-            judge=self.judge,
-            label=f"{self.label} {where}",
-            metric=self.metric,
+        return replace(
+            self.of,
+            label=f"{self.of.label} {where}",
             values=lambda seeds: np.array([read(run) for run in self.values(seeds)]),
-            scale=self.scale,
-            pairing=self.pairing,
-            runs=self.runs,
-            stands_in=self.stands_in,
-            word=self.word,
+            **otherwise,
         )
-        return replace(measured, **otherwise)
 
     def _place(self, epoch: int) -> int:
         """The index of an epoch in the values of a run."""
@@ -335,13 +317,14 @@ class Curve:
             return LAST
         if epoch not in self.epochs:
             raise ValueError(
-                f"{self.metric} of {self.label} is not measured at epoch {epoch}: epochs count "
-                f"from 1, it is measured at {_listed(self.epochs)}, and -1 is the last of each run"
+                f"{self.of.metric} of {self.of.label} is not measured at epoch {epoch}: epochs"
+                f" count from 1, it is measured at {_listed(self.epochs)}, and -1 is the last of"
+                " each run"
             )
         return list(self.epochs).index(epoch)
 
     def _decide(self, text: str, *terms: Contrast) -> Verdict:
-        return self.judge.decide(Statement(f"{self.metric} of {self.label} {text}", terms))
+        return self.of.judge.decide(Statement(f"{self.of.metric} of {self.of.label} {text}", terms))
 
 
 def _missing(run: Array) -> Any:
