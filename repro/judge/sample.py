@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from itertools import chain, combinations
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -159,7 +159,7 @@ class Runs:
         firsts: dict[float | None, list[int]] = {}  # by their first number
         found: list[int] = []
         for place, run in enumerate(self._runs):
-            known = firsts.setdefault(next(chain.from_iterable(_series(run)), None), [])
+            known = firsts.setdefault(_first_number(run), [])
             same = (first for first in known if self._runs[first] == run)
             found.append(next(same, place))
             if found[-1] == place:
@@ -224,6 +224,14 @@ def _series(run: Any) -> Iterator[list[float]]:
     elif isinstance(run, Mapping):
         for each in run.values():
             yield from _series(each)
+
+
+def _first_number(run: Any) -> float | None:
+    """Return a number that runs have to share if they are the same; None where there is none."""
+    if isinstance(run, int | float):
+        return run
+    parts = run.values() if isinstance(run, dict) else run if isinstance(run, list) else ()
+    return next((x for x in map(_first_number, parts) if x is not None), None)
 
 
 def _chances(values: Array) -> Array:
