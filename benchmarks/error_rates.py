@@ -5,6 +5,7 @@
     python benchmarks/error_rates.py --noise tied ceiling    # only these noises, and no edges
     python benchmarks/error_rates.py --apart --write docs/judge.md    # unpaired and growing samples
     python benchmarks/error_rates.py --sizes --write docs/statistics.md    # the second word
+    python benchmarks/error_rates.py --growing --write docs/judge.md    # growing and not normal
     python benchmarks/error_rates.py --unequal --write docs/statistics.md    # spreads of 1 : 5
 
 The null of a word is its boundary: one comparison sits exactly on its bound, the others are clear
@@ -42,7 +43,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import product
 from pathlib import Path
@@ -116,12 +117,9 @@ ONE_RUN: Any = {"runs": 1, "same": WIDTH}
 def curve(epochs: list[Measured]) -> Curve:
     """Arms as the epochs of one arm."""
     return Curve(
-        judge=epochs[0].judge,
-        label="curve",
-        metric="m",
+        of=replace(epochs[0], label="curve"),
         epochs=range(1, 1 + len(epochs)),
         values=lambda seeds: list(np.stack([epoch.values(seeds) for epoch in epochs], axis=1)),
-        scale=epochs[0].scale,
     )
 
 
@@ -412,17 +410,6 @@ def _curves(rng: np.random.Generator) -> list[Array]:
     return list(np.r_[0.0, np.ones(19)][:, None] + rng.standard_normal((20, SEEDS)))
 
 
-def _best_at_first(epochs: list[Measured]) -> Verdict:
-    curve = Curve(
-        judge=epochs[0].judge,
-        label="curve",
-        metric="loss",
-        epochs=range(1, 21),
-        values=lambda seeds: list(np.stack([each.values(seeds) for each in epochs], axis=1)),
-    )
-    return curve.bottoms_at(1)
-
-
 def _answers(rng: np.random.Generator, *, better: float) -> list[Array]:
     """Right answers of two arms; examples are hard for both, and some for one of them."""
     hard = rng.normal(size=EXAMPLES)
@@ -472,7 +459,7 @@ EDGES = {
         None,
         by_example=True,
     ),
-    "best epoch of 20, by one sd": Edge(_curves, _best_at_first, True),
+    "best epoch of 20, by one sd": Edge(_curves, lambda epochs: curve(epochs).bottoms_at(1), True),
 }
 
 
@@ -702,23 +689,51 @@ def of_a_hundred(rate: float) -> str:
     return f"{100 * rate:.{2 if rate < 0.02 else 0}f} %"
 
 
+def ever_settled(
+    first: Array, other: Array | None = None, *, paired: bool = False, one_spread: bool = False
+) -> tuple[float, float]:
+    """The shares of samples, [runs, samples], that `a > b` at any time calls reproduced, refuted.
+
+    It is asked after each run of the first arm but two. The other arm grows beside it as far as it
+    goes; without one the first is compared with 0.
+    """
+    recorder, now = Recorder(AnyTime(looks=(len(first),))), {"runs": len(first)}
+    arms = [first] if other is None else [first, other]
+    named = [
+        Measured(
+            judge=recorder,
+            label=label,
+            metric="m",
+            values=partial(first_seeds, arm),
+            pairing=None if paired else label,
+            alike=(lambda: [arm[: now["runs"]] for arm in arms]) if one_spread else None,
+        )
+        for label, arm in zip("ab", arms, strict=False)
+    ]
+    named[0].exceeds(0.0 if other is None else named[1])
+    found = np.zeros((2, first.shape[1]), dtype=bool)
+    for now["runs"] in range(3, len(first) + 1):
+        [term] = [replace(term) for term in recorder.statement.terms]  # it keeps its one spread
+        readings = {side: side.values(now["runs"]).reshape(-1, 1) for side in term.sides}
+        readings |= {x: x.values(now["runs"]) for x in term.sides if not x.is_fixed}
+        look = Look(recorder.design, [recorder.design.read(term.weigh(readings))])
+        found |= np.array([look.reproduced, look.refuted])
+    reproduced, refuted = found.mean(axis=1)
+    return float(reproduced), float(refuted)
+
+
 def any_time_rates(samples: int, rng: np.random.Generator) -> Iterator[tuple[str, float]]:
     """Yield how often a test that holds at any time errs over all looks from 3 to 200 runs.
 
     Then follows the share of effects of one standard deviation that 20 and 40 pairs reproduce.
     """
-    design = AnyTime(looks=(200,))
 
     def crossed(most: int = 200, *, effect: float = 0.0, **of_arms: Any) -> float:
         spread, apart = of_arms.get("ratio", 1.0), of_arms.get("apart", 0)
         first = effect + spread * rng.standard_normal((most, samples))
         other = rng.standard_normal((apart or most, samples))
-        found = np.zeros(samples, dtype=bool)
-        for runs in range(3, most + 1):
-            groups = [Group(first[:runs]), *([Group(-other)] if apart else [])]
-            same = SameSpread.of([first[:runs], other]) if of_arms.get("same") else None
-            found |= Look(design, [design.read(weigh(groups, same=same))]).reproduced
-        return float(found.mean())
+        one_spread = of_arms.get("same", False)
+        return ever_settled(first, other if apart else None, one_spread=one_spread)[0]
 
     yield "pairs", crossed()
     yield "pairs, 1 sd found after 20 and before", crossed(20, effect=1.0)
@@ -729,6 +744,51 @@ def any_time_rates(samples: int, rng: np.random.Generator) -> Iterator[tuple[str
             name = f"against {apart} other runs, spreads {ratio:g} : 1"
             yield name, crossed(apart=apart, ratio=ratio)
     yield "against 8 other runs, one spread", crossed(apart=8, same=True)
+
+
+GROWING: dict[str, Callable[[tuple[int, ...], np.random.Generator], Array]] = {
+    "normal": partial(noise, "normal"),
+    "long tails (t with 3 degrees of freedom)": partial(noise, "heavy"),
+    "exponential": lambda shape, rng: rng.exponential(size=shape) - 1,
+    "lognormal": partial(noise, "alike"),
+    "two points, half of the runs each": partial(noise, "tied"),
+    "two points, a tenth of the runs at one": lambda shape, rng: 0.1 - (rng.random(shape) < 0.1),
+    "a tenth of the runs collapse": collapsing,
+    "normal, in steps of a standard deviation": lambda shape, rng: np.round(
+        rng.standard_normal(shape)
+    ),
+}
+"""What runs are drawn from in the table of samples that grow; all have the mean 0."""
+
+
+def print_growing(samples: int, page: Path | None = None) -> None:
+    """Print how often tests that hold at any time err where runs are not normal.
+
+    Of the two directions it is the one that errs more often, over all looks from 3 to 200 runs.
+    """
+    rng, lines = np.random.default_rng(77), list[str]()
+
+    def show(*cells: object) -> None:
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+        print(lines[-1], flush=True)
+
+    kinds = ("their differences", "both arms")
+    apart = ("against 8 runs", "against 8 that spread 5 times as much", "both grow")
+    show("runs are", *(f"pairs: {x}" for x in kinds), *(f"unpaired: {x}" for x in apart))
+    show("---", *["--:"] * 5)
+    for name, draw in GROWING.items():
+        first = draw((200, samples), rng)
+        few = first[:, : samples // 4]
+        others = draw((8, samples // 4), rng), draw((200, samples // 4), rng)
+        rates = [
+            ever_settled(first),
+            ever_settled(first, draw((200, samples), rng), paired=True),
+            ever_settled(few, others[0]),
+            ever_settled(few, 5 * others[0]),
+            ever_settled(few, others[1]),
+        ]
+        show(name, *(of_a_hundred(max(each)) for each in rates))
+    write_into(page, "growing", lines)
 
 
 def print_edges(samples: int) -> None:
@@ -753,6 +813,7 @@ def main() -> None:
     parser.add_argument("--apart", action="store_true", help="only unpaired and growing samples")
     parser.add_argument("--sizes", action="store_true", help="only the second words of verdicts")
     parser.add_argument("--unequal", action="store_true", help="only arms that spread unequally")
+    parser.add_argument("--growing", action="store_true", help="only samples that grow, not normal")
     parser.add_argument("--write", type=Path, metavar="PAGE", help="write their rates into a page")
     options = parser.parse_args()
     samples = 4_000 if options.quick else 40_000
@@ -764,6 +825,9 @@ def main() -> None:
         return
     if options.unequal:
         print_unequal(samples, options.write)
+        return
+    if options.growing:
+        print_growing(samples // 4, options.write)
         return
     print(f"each side is allowed {50 * options.level:g}%; all numbers in %, ± Monte Carlo error\n")
     print(f"{'noise':<8}{'arms':<10}{'looks':<16}{'word':<16}{'false repr.':<14}", end="")

@@ -16,7 +16,7 @@ from repro.code.trace import Trace
 from repro.commands.collecting import add_claims, collected, named_device, named_store
 from repro.evidence import EvidenceError
 from repro.evidence.audit import audit, audit_lines, frame_of, use_starts
-from repro.evidence.file import EvidenceFile, Record, record_of
+from repro.evidence.file import EvidenceFile, record_of
 from repro.evidence.pack import add, pack, without_paths, write
 from repro.evidence.reader import EvidenceResults
 from repro.evidence.renew import (
@@ -239,7 +239,7 @@ class _Reading:
         found: dict[Run, tuple[Result, Sequence[str]]] = {
             run: (record.result, changes)
             for run, (_, record) in results.used.items()
-            if (changes := results.changes(run) or _unmade(record))
+            if (changes := results.changes(run) or [EARLIER] * record.is_earlier)
         }
         return cls(session, found, path)
 
@@ -303,8 +303,3 @@ class _Reading:
                 made=result.made,
             )
         return f"{store.root}: {len(new)} runs of profile {self.session.profile.name} renewed"
-
-
-def _unmade(record: Record) -> list[str]:
-    """Return that a run of an earlier version does not say what made it, where it does not."""
-    return [EARLIER] if record.is_earlier else []

@@ -15,16 +15,8 @@ from repro.arm import Metric
 from repro.commands.answers import CODES, amounts
 from repro.commands.sentence import Named, Sentence, parsed
 from repro.commands.table import ONLY, Table, add_reading, listed, read
-from repro.judge import (
-    LEVEL,
-    AnyTime,
-    Judge,
-    Measured,
-    OneLook,
-    Runs,
-    Verdict,
-    require_level,
-)
+from repro.judge import LEVEL, Judge, Measured, OneLook, Runs, Verdict, require_level
+from repro.judge.anytime import declared_design
 from repro.judge.measured import above
 from repro.judge.scale import Array
 from repro.recorded.notebook import measured_arms
@@ -76,7 +68,7 @@ def judge_table(chosen: argparse.Namespace) -> int:
     table = read(chosen.path, chosen, arm=chosen.arm)
     sentences = [parsed(each) for each in chosen.sentences]
     if not sentences:
-        columns = table.columns
+        columns = table.metrics
         if len(columns) != 1:
             has = f"{len(columns)} columns of numbers, {listed(columns)}" if columns else "none"
             raise RecordedError(
@@ -98,21 +90,18 @@ def judge_table(chosen: argparse.Namespace) -> int:
 
 def judged(table: Table, sentence: Sentence, level: float, chosen: argparse.Namespace) -> Verdict:
     """Return the verdict on a sentence about the arms of a table."""
-    values: dict[str, dict[str, dict[int, float]]] = {}
+    values: dict[str, dict[str, dict[Any, float]]] = {}
     for each in sentence.named:
-        values.setdefault(each.metric, {})[_arm(table, each)] = {}
-    for metric, arms in values.items():
-        for arm in arms:
-            arms[arm] = table.values(arm, metric)
-            if len(arms[arm]) < 2:
-                raise RecordedError(
-                    f"{arm} has one run in {table.name}, which has no spread: give it two or more."
-                )
+        arm = _arm(table, each)
+        of_arm = values.setdefault(each.metric, {})[arm] = table.values(arm, each.metric)
+        if len(of_arm) < 2:
+            raise RecordedError(
+                f"{arm} has one run in {table.name}, which has no spread: give it two or more."
+            )
     if not values:
         raise sentence.wrong("it names no metric of an arm")
-    design = OneLook if chosen.looks is None else AnyTime
     most = max(len(runs) for arms in values.values() for runs in arms.values())
-    both = Judge(design(looks=(most,), level=2 * level))
+    both = Judge(declared_design(chosen.looks, most=most, level=level))
     measured = {
         (arm, metric): each
         for metric, arms in values.items()
@@ -164,7 +153,7 @@ def _line(verdict: Verdict, sentence: Sentence, table: Table, chosen: argparse.N
     values = {x for sample in verdict.samples if not sample.is_fixed for x in sample.values}
     if values <= {0.0, 1.0} and chosen.scale != "share":
         notes.append("all runs are 0 or 1: --scale share judges them as runs that fail or succeed")
-    said = amounts(verdict, first=_subject(sentence, table))
+    said = amounts(verdict, first=_arm(table, sentence.named[0]))
     if chosen.json:
         return json.dumps(
             {
@@ -181,11 +170,6 @@ def _line(verdict: Verdict, sentence: Sentence, table: Table, chosen: argparse.N
     effect = said.text or verdict.statement
     lines = [f"{verdict.outcome:<13} {effect}, {said.runs}{verdict.manner}"]
     return "\n  ".join([*lines, *notes])
-
-
-def _subject(sentence: Sentence, table: Table) -> str:
-    subject = sentence.subject
-    return "" if subject is None else _arm(table, subject)
 
 
 # --- A table of all arms.

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import reduce
+from operator import and_
 from typing import Any
 
 from repro.judge import Measured, Verdict
@@ -59,15 +61,10 @@ class Sentence:
             isinstance(self.tree, ast.Constant) and isinstance(self.tree.value, str)
         )
 
-    @property
-    def subject(self) -> Named | None:
-        """The metric that it begins with, whose sign its answer has."""
-        return next(iter(self.named), None)
-
     def judged(self, measure: Measure) -> Verdict:
         """Return the verdict; `measure` returns the values of a metric that it names."""
         try:
-            return self._statement(self.tree, measure)
+            return self._finding(self.tree, measure)
         except TypeError as error:  # of the words of a claim, which say what to write instead
             raise self.wrong(str(error).removeprefix("Measured.")) from None
 
@@ -75,85 +72,78 @@ class Sentence:
         if (found := self._metric(tree)) is not None:
             yield found
             return
-        parts: list[ast.AST] = [*ast.iter_child_nodes(tree)]
+        parts = [*ast.iter_child_nodes(tree)]
         if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Attribute):
-            others = [*tree.args, *(pair.value for pair in tree.keywords)]
-            parts = [tree.func.value, *others * (tree.func.attr != "prints")]
+            parts[0] = tree.func.value
+            parts = parts[:1] if tree.func.attr == "prints" else parts  # its text is no name
         for each in parts:
             yield from self._named(each)
 
-    def _statement(self, tree: ast.expr, measure: Measure) -> Verdict:
+    def _finding(self, tree: ast.expr, measure: Measure) -> Verdict:
         """Judge a comparison, a word, or several joined by `and`."""
-        if isinstance(tree, ast.BoolOp | ast.BinOp) and isinstance(tree.op, ast.And | ast.BitAnd):
-            parts = tree.values if isinstance(tree, ast.BoolOp) else [tree.left, tree.right]
-            return self._all([self._statement(each, measure) for each in parts])
-        if isinstance(tree, ast.Compare):
-            sides = [self._value(each, measure) for each in (tree.left, *tree.comparators)]
-            pairs = zip(sides, tree.ops, sides[1:], strict=False)
-            return self._all([self._compared(a, op, b) for a, op, b in pairs])
-        if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Attribute):
-            if tree.func.attr not in WORDS:
-                raise self.wrong(f"{tree.func.attr} is none of its words: {', '.join(WORDS)}")
-            word = getattr(self._value(tree.func.value, measure), tree.func.attr, None)
-            if word is None:
-                raise self.wrong(f"{ast.unparse(tree.func.value)} is no metric of an arm")
-            if tree.func.attr == "prints":  # its text is no name
-                return self._found(word(*map(ast.literal_eval, tree.args)))
-            values = [self._value(each, measure) for each in tree.args]
-            options = {x.arg: self._value(x.value, measure) for x in tree.keywords if x.arg}
-            return self._found(word(*values, **options))
-        raise self.wrong(f"{ast.unparse(tree)} claims nothing")
+        found: object = None
+        match tree:
+            case ast.BoolOp(op=ast.And(), values=parts):
+                found = reduce(and_, [self._finding(each, measure) for each in parts])
+            case ast.BinOp(left=left, op=ast.BitAnd(), right=right):
+                found = self._finding(left, measure) & self._finding(right, measure)
+            case ast.Compare(left=left, ops=signs, comparators=others):
+                sides = [self._value(each, measure) for each in (left, *others)]
+                found = reduce(and_, map(self._compared, sides, signs, sides[1:]))
+            case ast.Call(func=ast.Attribute(value=of, attr=name), args=given, keywords=pairs):
+                if name not in WORDS:
+                    raise self.wrong(f"{name} is none of its words: {', '.join(WORDS)}")
+                word = getattr(self._value(of, measure), name, None)
+                if word is None:
+                    raise self.wrong(f"{ast.unparse(of)} is no metric of an arm")
+                if name == "prints":
+                    found = word(*map(ast.literal_eval, given))
+                else:
+                    options = {x.arg: self._value(x.value, measure) for x in pairs if x.arg}
+                    found = word(*(self._value(each, measure) for each in given), **options)
+            case _:
+                raise self.wrong(f"{ast.unparse(tree)} claims nothing")
+        if not isinstance(found, Verdict):
+            raise self.wrong("it is no finding")
+        return found
 
-    def _compared(self, left: Any, op: ast.cmpop, right: Any) -> Verdict:
-        if not isinstance(op, ast.Lt | ast.Gt):
+    def _compared(self, left: Any, sign: ast.cmpop, right: Any) -> Any:
+        if not isinstance(sign, ast.Lt | ast.Gt):
             raise self.wrong("it compares with neither < nor >, and no test shows equality")
         if isinstance(left, int | float) and isinstance(right, int | float):
             raise self.wrong("it compares two numbers")
-        return self._found(left < right if isinstance(op, ast.Lt) else left > right)
-
-    def _found(self, verdict: object) -> Verdict:
-        if not isinstance(verdict, Verdict):
-            raise self.wrong("it is no finding")
-        return verdict
-
-    def _all(self, verdicts: list[Verdict]) -> Verdict:
-        joined = verdicts[0]
-        for each in verdicts[1:]:
-            joined = joined & each
-        return joined
+        return left < right if isinstance(sign, ast.Lt) else left > right
 
     def _value(self, tree: ast.expr, measure: Measure) -> Any:
         """Return a metric, a gain, or a plain number or truth value."""
-        found = self._metric(tree)
-        if found is not None:
+        if (found := self._metric(tree)) is not None:
             return measure(found)
-        if isinstance(tree, ast.Constant) and isinstance(tree.value, int | float | bool):
-            return tree.value
-        if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.USub):
-            value = self._value(tree.operand, measure)
-            if isinstance(value, int | float):
-                return -value
-        if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Sub):
-            return self._value(tree.left, measure) - self._value(tree.right, measure)
+        match tree:
+            case ast.Constant(value=int() | float() as number):
+                return number
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
+                return -number
+            case ast.BinOp(left=left, op=ast.Sub(), right=right):
+                return self._value(left, measure) - self._value(right, measure)
         raise self.wrong(f"{ast.unparse(tree)} is neither a metric nor a number")
 
     def _metric(self, tree: ast.AST) -> Named | None:
         """Return the metric that is named: `arm.metric`, `arm["metric"]`, or a metric alone."""
-        if isinstance(tree, ast.Name):
-            return Named(None, tree.id)
-        if isinstance(tree, ast.Constant) and isinstance(tree.value, str):
-            return Named(None, tree.value)
-        if isinstance(tree, ast.Attribute):
-            arm, metric = _text(tree.value), tree.attr
-        elif isinstance(tree, ast.Subscript) and isinstance(tree.slice, ast.Constant):
-            arm, metric = _text(tree.value), str(tree.slice.value)
-        else:
-            return None
-        if arm is None:
-            raise self.wrong(
-                f'{ast.unparse(tree)} is no metric of an arm: write arm.loss, or arm["eval/loss"]'
-            )
-        return Named(arm, metric)
+        match tree:
+            case ast.Name(id=metric) | ast.Constant(value=str(metric)):
+                return Named(None, metric)
+            case ast.Attribute(value=of, attr=metric):
+                pass
+            case ast.Subscript(value=of, slice=ast.Constant(value=metric)):
+                pass
+            case _:
+                return None
+        match of:
+            case ast.Name(id=arm) | ast.Constant(value=str() | int() | float() as arm):
+                return Named(str(arm), str(metric))
+        raise self.wrong(
+            f'{ast.unparse(tree)} is no metric of an arm: write arm.loss, or arm["eval/loss"]'
+        )
 
     def wrong(self, why: str) -> RecordedError:
         """Return the error that says why it cannot be judged."""
@@ -173,11 +163,3 @@ def parsed(text: str) -> Sentence:
             f"The sentence {text!r} is no comparison: {_EXAMPLE}; put names that Python would not"
             ' read as names into quotes, as in "2024-10-10_Muon".loss.'
         ) from None
-
-
-def _text(tree: ast.expr) -> str | None:
-    if isinstance(tree, ast.Name):
-        return tree.id
-    if isinstance(tree, ast.Constant) and isinstance(tree.value, str | int | float):
-        return str(tree.value)
-    return None

@@ -6,20 +6,20 @@ import argparse
 import re
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from repro.recorded.rows import READERS, RUN, RecordedError, Row, rows_of
 from repro.recorded.runs import (
-    NO_NUMBER,
+    Chosen,
     Columns,
+    RecordedArmRuns,
     RecordedRun,
     is_empty,
     is_number,
-    named_runs,
-    number,
-    number_of,
+    runs_of,
     setting,
     word_for,
 )
@@ -38,37 +38,33 @@ _WIDE = " - "
 
 
 @dataclass
-class OneRun(RecordedRun):
-    """One run: its rows in their order; more than one is a curve."""
-
-    arm: str = ONLY
-    rows: list[Row] = field(default_factory=list)
-
-
-@dataclass
 class Table:
-    """The runs of a file or folder, by the name of their arm and by seed."""
+    """The rows of a file or folder, and what tells its arms and runs apart."""
 
     name: str
-    arms: dict[str, dict[int, OneRun]]
+    rows: list[Row]
+    known: Columns
     chosen: argparse.Namespace
-    epoch: str | None
+    _runs: dict[str, dict[Chosen, RecordedArmRuns]] = field(default_factory=dict)
 
     @property
-    def columns(self) -> list[str]:
+    def metrics(self) -> list[str]:
         """The columns with numbers, which can be compared."""
-        known = {*self.chosen.arm, self.chosen.seed, self.epoch, RUN, *EPOCHS}
+        known = {*self.known.arm, self.known.seed, self.known.epoch, RUN, *EPOCHS}
         names: dict[str, bool] = {}
-        for run in self.runs:
-            for row in run.rows:
-                for name, cell in row.cells.items():
-                    if name not in known and not is_empty(cell):
-                        names[name] = names.get(name, True) and is_number(cell)
+        for row in self.rows:
+            for name, cell in row.cells.items():
+                if name not in known and not is_empty(cell):
+                    names[name] = names.get(name, True) and is_number(cell)
         return [name for name, numbers in names.items() if numbers]
 
-    @property
-    def runs(self) -> list[OneRun]:
-        return [run for of_arm in self.arms.values() for run in of_arm.values()]
+    @cached_property
+    def arms(self) -> dict[str, Chosen]:
+        """The settings of each arm, by those in which arms differ."""
+        arms = list(runs_of(self.rows, self.known))
+        apart = [name for name in self.known.arm if len({dict(arm)[name] for arm in arms}) > 1]
+        named = apart or self.known.arm
+        return {", ".join(str(dict(arm)[x]) for x in named) or ONLY: arm for arm in arms}
 
     def arm(self, name: str) -> str:
         """Return the name of an arm; raises `RecordedError` where there is none of that name."""
@@ -76,50 +72,39 @@ class Table:
             return name
         raise RecordedError(f"{self.name} has no arm {name!r}; it has {listed(self.arms)}.")
 
-    @property
+    @cached_property
     def word(self) -> str:
         """The word for what its samples count, seeds or runs."""
-        return word_for(self.chosen.seed, self.runs)
+        arms = runs_of(self.rows, self.known).values()
+        return word_for(self.known.seed, (run for arm in arms for run in arm.runs.values()))
 
     def values(self, arm: str, metric: str) -> dict[Any, float]:
         """Return the value of each run of an arm, by its seed or name; raises `RecordedError`."""
-        found = {seed: self._value(run, metric) for seed, run in self.arms[arm].items()}
-        _require_one_unit(metric, self.arms[arm], found)
-        return {self.arms[arm][seed].name or seed: value for seed, value in found.items()}
+        if not any(metric in row.cells for row in self.rows):
+            there = listed(self.metrics)
+            raise RecordedError(f"{self.name} has no column {metric!r}; it has {there}.")
+        if metric not in self._runs:
+            self._runs[metric] = runs_of(self.rows, replace(self.known, metrics={metric: metric}))
+        found = self._runs[metric][self.arms[arm]]
+        if found.wrong:
+            raise RecordedError(found.wrong)
+        values = {seed: self._value(run, metric) for seed, run in found.runs.items()}
+        _require_one_unit(metric, found.runs, values)
+        return {found.runs[seed].name or seed: value for seed, value in values.items()}
 
-    def _value(self, run: OneRun, metric: str) -> float:
-        cells = [(row, self._cell(row, metric)) for row in run.rows if self._has(row, metric)]
-        if not cells:
-            there = [name for name in self.columns if name != metric]
-            if any(metric in row.cells for row in run.rows):
-                raise RecordedError(run.rows[-1].wrong(metric, "is empty; give the run its value"))
-            raise RecordedError(
-                f"{run.rows[0].file.name} has no column {metric!r}; it has {listed(there)}."
-            )
-        if len(run.rows) > 1 and self.epoch is None:
-            raise RecordedError(_twice(run, metric, self.chosen.seed))
-        values = [value for _, value in cells]
-        best, last = self.chosen.best, self.chosen.last
+    def _value(self, run: RecordedRun, metric: str) -> float:
+        """Return the value of a run; of a curve, its last one or what is chosen instead."""
+        if metric not in run.measures:
+            raise RecordedError(run.last.wrong(metric, "is empty; give the run its value"))
+        best, last, instead = self.chosen.best, self.chosen.last, self.chosen.diverged
+        if metric in run.not_finite and instead is None:
+            why = "is not finite; say what it counts as, with --diverged NUMBER"
+            raise RecordedError(run.not_finite[metric].wrong(metric, why))
+        curve = run.curves.get(metric, {0: run.measures[metric]}).values()
+        values = [x if isinstance(x, float) else float(instead) for x in curve]
         if best is not None:
             return min(values) if best == "lowest" else max(values)
         return statistics.fmean(values[-(last or 1) :])
-
-    def _has(self, row: Row, metric: str) -> bool:
-        return metric in row.cells and not is_empty(row.cells[metric])
-
-    def _cell(self, row: Row, metric: str) -> float:
-        try:
-            value = number(row.cells[metric])
-        except ValueError:
-            raise RecordedError(row.wrong(metric, "is no number")) from None
-        if isinstance(value, list):
-            raise RecordedError(row.wrong(metric, "is a list; give one number"))
-        if value is None:
-            if self.chosen.diverged is None:
-                why = "is not finite; say what it counts as, with --diverged NUMBER"
-                raise RecordedError(row.wrong(metric, why))
-            return float(self.chosen.diverged)
-        return value
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
@@ -180,19 +165,7 @@ def read(path: str, chosen: argparse.Namespace, *, arm: Sequence[str] | None) ->
         epoch = next((name for name in EPOCHS if name in first and name not in columns), None)
     if epoch is None and (chosen.last or chosen.best):
         epoch = "the order of rows"
-    apart = [name for name in columns if len({row.cells.get(name) for row in rows}) > 1]
-    table = Table(path, {}, chosen, epoch)
-    names, known = named_runs(rows, seed), Columns(columns, seed, epoch, {})
-    for row in rows:
-        label = ", ".join(str(setting(row.cells.get(name))) for name in apart or columns) or ONLY
-        of_arm = table.arms.setdefault(label, {})
-        own = number_of(row, of_arm, known, names)
-        if own is None:
-            raise RecordedError(row.wrong(seed or "", NO_NUMBER))
-        name = str(row.cells[seed]) if seed and names else ""
-        of_arm.setdefault(own, OneRun(row, name, arm=label)).rows.append(row)
-    chosen.seed = seed
-    return table
+    return Table(path, rows, Columns(columns, seed, epoch, {}, in_order=True), chosen)
 
 
 def _rows(path: str, *, wide: bool) -> list[Row]:
@@ -249,24 +222,9 @@ def _selected(rows: list[Row], where: Sequence[str], path: str) -> list[Row]:
     return rows
 
 
-def _twice(run: OneRun, metric: str, seed: str | None) -> str:
-    first, second = run.rows[:2]
-    apart = [
-        name
-        for name, cell in first.cells.items()
-        if name != metric and second.cells.get(name) != cell
-    ]
-    which = f", which differ in {', '.join(apart)}" if apart else ""
-    whose = "" if run.arm == ONLY else f" of {run.arm}"
-    one = f"Run {run.name}" if run.name else f"Seed {first.cells.get(seed or '')}"
-    return (
-        f"{one}{whose} is there twice, in {first.where} and {second.where}{which}:"
-        " remove one, name what tells arms apart (--arm), or what counts the rows of a run"
-        " (--epoch)."
-    )
-
-
-def _require_one_unit(metric: str, runs: Mapping[int, OneRun], values: Mapping[int, float]) -> None:
+def _require_one_unit(
+    metric: str, runs: Mapping[int, RecordedRun], values: Mapping[int, float]
+) -> None:
     """Raise `RecordedError` where one run has per cent and the others have shares."""
     shares = [value for value in values.values() if 0 <= value <= 1]
     if not shares or len(shares) < len(values) / 2:
@@ -277,7 +235,7 @@ def _require_one_unit(metric: str, runs: Mapping[int, OneRun], values: Mapping[i
             why = (
                 f"looks like per cent, where other runs have shares near {usual:.3g}; give one unit"
             )
-            raise RecordedError(runs[seed].rows[-1].wrong(metric, why))
+            raise RecordedError(runs[seed].last.wrong(metric, why))
 
 
 def listed(names: Iterable[object]) -> str:

@@ -6,9 +6,9 @@ term significantly fails, and otherwise *inconclusive*. Seeds are added in looks
 stands; the chance of a false verdict is bounded over all looks together.
 
 From the bottom up: scales and statistics (`scale`, `statistic`), when to look (`looks`), the test
-of a comparison (`evidence`, `effect`), also for samples that grow at will (`anytime`), which runs
-are a sample (`sample`), what is tested (`contrast`, `terms`), one statement (`verdict`, `judge`),
-the words of claims (`measured`, `shapes`), and the ledger (`gate`).
+of a comparison (`comparison`, `effect`), also for samples that grow at will (`anytime`), which runs
+are a sample (`sample`), what is tested (`contrast`, `terms`, `printed`), one statement (`verdict`,
+`judge`), the words of claims (`measured`, `shapes`), and the ledger (`smaller`, `level_shift`).
 """
 
 import sys

@@ -19,13 +19,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.special import logsumexp  # type: ignore[import-untyped]
 
 from repro.judge.comparison import Evidence
-from repro.judge.looks import OneLook
+from repro.judge.looks import LEVEL, Design, OneLook
 from repro.judge.mistakes import CannotGrow
 from repro.judge.scale import Array
 from repro.judge.statistic import STUDENT, Statistic
@@ -60,8 +60,7 @@ class AnyTime(OneLook):
     0.005
     """
 
-    def at(self, seeds: int) -> AnyTime:
-        return self
+    at_any_time: ClassVar[bool] = True
 
     def boundary(self, seeds: int, *, share: float = 1, statistic: Statistic = STUDENT) -> float:
         return self.one_sided_level * share
@@ -85,6 +84,19 @@ class AnyTime(OneLook):
             p_against=np.where(none, evidence.p_against, np.where(mean < 0, p, 1.0))[()],
             weight=max(evidence.weight, 1.0),  # each side of a margin has half of the level
         )
+
+
+def declared_design(
+    looks: Sequence[int] | Literal["any"] | None, *, most: int, level: float = LEVEL
+) -> Design:
+    """Return the design that is declared: these looks, `"any"` time, or one look at `most` runs.
+
+    >>> print(type(declared_design("any", most=20)).__name__)
+    AnyTime
+    """
+    if looks and looks != "any":
+        return Design(tuple(looks), 2 * level)
+    return (AnyTime if looks else OneLook)((most,), 2 * level)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,6 +27,8 @@ from repro.judge.statistic import STUDENT, Statistic
 ROUNDING = 16 * float(np.finfo(np.float64).eps)
 """The largest relative difference that counts as rounding."""
 
+_TINY = float(np.finfo(np.float64).tiny)
+
 MOST_SEEDS = 200
 """The largest number of seeds that advice names."""
 
@@ -164,7 +166,7 @@ class SameSpread:
         freedoms = [len(sample) - 1 for sample in samples]
         freedom, spreads = sum(freedoms), [sample.var(axis=0, ddof=1) for sample in samples]
         variance = sum(n * each for n, each in zip(freedoms, spreads, strict=True)) / freedom
-        positive = np.maximum([*spreads, variance], np.finfo(float).tiny)
+        positive = np.maximum([*spreads, variance], _TINY)
         *logs, pooled = np.log(positive)
         statistic = freedom * pooled - sum(n * x for n, x in zip(freedoms, logs, strict=True))
         scatter = sum(1 / n for n in freedoms) - 1 / freedom
@@ -250,9 +252,9 @@ def freedom_apart(variances: Sequence[Any], counts: Sequence[int], p: Any) -> An
         parts = [np.asarray(variance, dtype=float) for variance in variances]
         freedom = counts[doubted] - 1
         parts[doubted] = parts[doubted] * freedom / (2 * gammaincinv(freedom / 2, doubt))
-        whole: Any = np.maximum(sum(parts), np.finfo(float).tiny)
+        whole: Any = np.maximum(sum(parts), _TINY)
         shares = sum((v / whole) ** 2 / (n - 1) for v, n in zip(parts, counts, strict=True))
-        found.append(1 / np.maximum(shares, np.finfo(float).tiny))
+        found.append(1 / np.maximum(shares, _TINY))
     return np.clip(np.min(found, axis=0), min(counts) - 1, sum(counts) - len(counts))
 
 

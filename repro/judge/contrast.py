@@ -69,6 +69,10 @@ class Side:
     origin: Any = None
     """The arm and the metric, if known; two sides with the same origin are not compared."""
 
+    def left_out(self, count: int) -> frozenset[int]:
+        """Return the places of runs that are left out because they repeat others."""
+        return self.runs(count).left_out if self.runs and not self.is_exact else frozenset()
+
 
 Readings: TypeAlias = Mapping[Side, Array]
 """The values of each side; paired sides have the same seeds in the same order.
@@ -201,7 +205,7 @@ class Contrast:
         is_sample = not are_alike and all(len(kept[side]) > 1 for side in runs)
         are_fixed = any(of_side.are_fixed for of_side in runs.values())
         if not is_sample or not (are_fixed or any(left_out.values())):
-            return Sampled(self, readings, runs, is_sample)
+            return Sampled(self, self, readings, runs, is_sample)
         sides = {
             side: replace(
                 side,
@@ -212,7 +216,7 @@ class Contrast:
         }
         readings = {new: readings[side][kept[side]] for side, new in sides.items()}
         of_sample = replace(self, sides=tuple(sides[side] for side in self.sides))
-        return Sampled(of_sample, readings, runs)
+        return Sampled(self, of_sample, readings, runs)
 
     def weigh(self, readings: Readings) -> Evidence:
         """Test the differences by t; values within rounding of each other count as equal.
@@ -415,6 +419,8 @@ class Contrast:
 class Sampled:
     """A term, and the readings of its distinct runs."""
 
+    claimed: Contrast
+    """The term with all runs."""
     term: Contrast
     readings: Readings
     runs: Mapping[Side, Runs]

@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from repro.judge.anytime import AnyTime, further
+from repro.judge.anytime import further
 from repro.judge.comparison import MOST_SEEDS, Evidence, Look, seeds_needed
 from repro.judge.contrast import Contrast, Readings, Sampled, Side, Statement
 from repro.judge.effect import Effect, Sample
-from repro.judge.effect_size import effect_size
 from repro.judge.looks import Design, OneLook
 from repro.judge.sample import lower_state
 from repro.judge.scale import Array, ScaleError
+from repro.judge.terms import effect_size
 from repro.judge.verdict import Beyond, Findings, Outcome, Verdict
 
 _UNLIKE = 0.05
@@ -26,6 +27,9 @@ _LEAST_FREEDOM = 2
 
 _TOGETHER = 0.9
 """From this correlation on, paired arms collapse on the same seeds."""
+
+Compared: TypeAlias = tuple[Sampled, Effect]
+"""A comparison at the look that ended: its sample, and what it is found to be."""
 
 
 @dataclass
@@ -77,7 +81,7 @@ class Judge:
         for seeds in design.looks:
             readings = {side: _read(side, seeds) for side in sides}
             if reason := _not_finite(readings):
-                return replace(self._open(statement, readings), reason=reason)
+                return self._verdict(statement, readings, reason=reason)
             terms = _judged_terms(statement, readings)
             sampled = [term.sampled(readings) for term in terms]
             weighed = [_weighed(each, design) for each in sampled]
@@ -85,45 +89,45 @@ class Judge:
             look = Look(design, weighed[:needed], weighed[needed:])
             if look.reproduced or look.refuted or seeds == design.looks[-1] or look.is_hopeless:
                 break
-        effects = _effects(look, terms, sampled, readings)
+        effects = _effects(look, sampled, sides)
         if not statement.implied:
             effects = _with_effect_size(effects, sampled, design)
-        outcome, beyond, advice = Outcome.REPRODUCED, Beyond.NONE, ""
-        if not look.reproduced:
-            outcome = Outcome.REFUTED if look.refuted else Outcome.INCONCLUSIVE
-        if outcome is Outcome.INCONCLUSIVE:
-            beyond, advice = _advice(effects, design)
-        return replace(
-            self._open(statement, readings),
-            outcome=outcome,
+        compared = list(zip(sampled, effects, strict=True))
+        found: dict[str, Any] = {"outcome": Outcome.REPRODUCED}
+        if look.refuted:
+            found = {"outcome": Outcome.REFUTED}
+        elif not look.reproduced:
+            found = dict(zip(("beyond", "advice"), _advice(effects, design), strict=True))
+        return self._verdict(
+            statement,
+            readings,
             p=look.p,
             effects=effects,
-            reason=_no_sample(sampled, effects),
+            reason=_no_sample(compared),
             repeats=_repeats(sampled),
-            states=_states(sampled, effects) + _spreads(sampled),
-            beyond=beyond,
-            advice=advice,
+            states=_states(compared) + _spreads(sampled),
+            **found,
         )
 
-    def _open(self, statement: Statement, readings: Readings) -> Verdict:
-        """Return the verdict `inconclusive`, for a statement whose evidence is not yet weighed."""
+    def _verdict(self, statement: Statement, readings: Readings, **found: Any) -> Verdict:
+        """Return the verdict on what was read; `inconclusive` where nothing else is found."""
         samples = (
-            Sample(side.label, tuple(values.tolist()), side.is_fixed, _left_out(side, values))
+            Sample(side.label, tuple(values.tolist()), side.is_fixed, side.left_out(len(values)))
             for side, values in readings.items()
         )
-        design = self.design
+        told: dict[str, Any] = {"outcome": Outcome.INCONCLUSIVE} | found
         return Verdict(
-            outcome=Outcome.INCONCLUSIVE,
             statement=statement.text,
             documented=statement.documented,
             scale=", ".join(dict.fromkeys([term.scale.name for term in statement.terms])),
             samples=tuple(samples),
             seeds=max(map(len, readings.values())),
-            looks=() if isinstance(design, OneLook) else design.looks,
-            level=design.level,
-            at_any_time=isinstance(design, AnyTime),
+            looks=self.design.declared,
+            level=self.design.level,
+            at_any_time=self.design.at_any_time,
             judge=self,
             judged=statement,
+            **told,
         )
 
 
@@ -169,13 +173,10 @@ def _weighed(sampled: Sampled, design: Design) -> Evidence:
     return replace(weighed, p_for=1.0, p_against=1.0, is_constant=True)
 
 
-def _effects(
-    look: Look, terms: Sequence[Contrast], sampled: Sequence[Sampled], readings: Readings
-) -> tuple[Effect, ...]:
+def _effects(look: Look, sampled: Sequence[Sampled], sides: Sequence[Side]) -> tuple[Effect, ...]:
     """Describe all comparisons of a look; without a sample there is no interval."""
-    place = {side: i for i, side in enumerate(readings)}
-    needed, found = len(look.needed), list[Effect]()
-    for term, each, evidence in zip(terms, sampled, look.every, strict=True):
+    place, found = {side: i for i, side in enumerate(sides)}, list[Effect]()
+    for each, evidence in zip(sampled, look.every, strict=True):
         effect = each.term.describe(evidence, each.readings)
         found.append(
             replace(
@@ -185,9 +186,9 @@ def _effects(
                 is_constant=bool(effect.is_constant),
                 low=effect.low if each.is_sample else np.nan,
                 high=effect.high if each.is_sample else np.nan,
-                word=term.word,
-                sides=tuple(map(place.__getitem__, term.sides)),
-                needed=len(found) < needed,
+                word=each.claimed.word,
+                sides=tuple(map(place.__getitem__, each.claimed.sides)),
+                needed=len(found) < len(look.needed),
             )
         )
     return tuple(found)
@@ -206,13 +207,6 @@ def _with_effect_size(
     return (*effects[:place], named, *effects[place + 1 :])
 
 
-def _left_out(side: Side, values: Array) -> frozenset[int]:
-    """Return the places of runs that are left out because they repeat others."""
-    if side.runs is None or side.is_exact:
-        return frozenset()
-    return side.runs(len(values)).left_out
-
-
 def _repeats(sampled: Sequence[Sampled]) -> tuple[str, ...]:
     """Name the runs that repeat others, each arm once."""
     found: dict[str, None] = {}
@@ -224,13 +218,13 @@ def _repeats(sampled: Sequence[Sampled]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _states(sampled: Sequence[Sampled], effects: Sequence[Effect]) -> tuple[str, ...]:
+def _states(compared: Sequence[Compared]) -> tuple[str, ...]:
     """Name the arms whose runs end in one of two states, where a t test takes them for normal.
 
     Where paired arms do so on the same seeds, their differences do not.
     """
     found: dict[Side, str] = {}
-    for each, effect in zip(sampled, effects, strict=True):
+    for each, effect in compared:
         is_together = effect.correlation is not None and effect.correlation > _TOGETHER
         if (
             effect.kind in ("share", "print")
@@ -270,12 +264,11 @@ def _in_two_states(label: str, values: Array, lower: int) -> str:
     )
 
 
-def _no_sample(sampled: Sequence[Sampled], effects: Sequence[Effect]) -> str:
+def _no_sample(compared: Sequence[Compared]) -> str:
     """Ask why all seeds gave the same value; empty where they did not."""
-    constant = [each for each, effect in zip(sampled, effects, strict=True) if effect.is_constant]
-    if not constant:
+    first = next((each for each, effect in compared if effect.is_constant), None)
+    if first is None:
         return ""
-    first = constant[0]
     seeds, seed = first.term.word, first.term.word.removesuffix("s")
     if one := [runs for runs in first.runs.values() if runs.are_one]:
         named = " and ".join(dict.fromkeys(runs.label for runs in one))
@@ -314,7 +307,7 @@ def _advice(effects: Sequence[Effect], design: Design) -> tuple[Beyond, str]:
         return Beyond.NONE, ""
     if any(e.freedom < _LEAST_FREEDOM for e in effects if e.kind != "print"):
         return Beyond.NONE, "two runs hardly say how much runs differ: run it more often"
-    if isinstance(design, AnyTime):
+    if design.at_any_time:
         return _advice_at_any_time(effects)
     wrong = [effect for effect in effects if effect.distance < 0]
     open_ = [effect for effect in effects if effect.needed and not effect.holds]
@@ -334,7 +327,7 @@ def _advice(effects: Sequence[Effect], design: Design) -> tuple[Beyond, str]:
     seeds = min(enough) if wrong else max(enough)
     word = effects[0].word
     would = f"{given_up}~{seeds} {word} would {'refute' if wrong else 'reproduce'} it with 80%"
-    if isinstance(design, OneLook):
+    if not design.declared:
         more = max(1, seeds - min(effect.seeds for effect in effects))
         return Beyond.NONE, (
             f"{would} power, {more} more of each arm, if this effect and spread are the true"
@@ -373,7 +366,7 @@ def _advice_at_any_time(effects: Sequence[Effect]) -> tuple[Beyond, str]:
 
 def _given_up(seeds: int, design: Design) -> str:
     """Say why the looks ended early; empty where the last look was reached."""
-    if seeds == design.looks[-1] or isinstance(design, OneLook):
+    if not design.declared or seeds == design.looks[-1]:
         return ""
     return (
         f"given up after {seeds} of {design.looks[-1]} seeds: the others would have settled it with"

@@ -20,7 +20,7 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from scipy.special import ndtr, ndtri  # type: ignore[import-untyped]
@@ -76,6 +76,8 @@ class Design:
     level: float = 0.01
     futility: float = 0.1
     """Looking stops where further seeds would settle the statement with less chance than this."""
+    at_any_time: ClassVar[bool] = False
+    """True where one may look after each run, as often as one likes."""
 
     def __post_init__(self) -> None:
         looks = self.looks
@@ -92,9 +94,10 @@ class Design:
         """The chance allowed for a false verdict in one direction."""
         return self.level / 2
 
-    def at(self, seeds: int) -> Design:
-        """The design for a comparison over this number of seeds; with declared looks, this one."""
-        return self
+    @property
+    def declared(self) -> tuple[int, ...]:
+        """The declared looks; empty where all runs are looked at, once or at any time."""
+        return self.looks
 
     def boundary(self, seeds: int, *, share: float = 1, statistic: Statistic = STUDENT) -> float:
         """The p at which one comparison counts by itself, at the look at `seeds`.
@@ -102,7 +105,7 @@ class Design:
         `reproduced` needs all comparisons, so each may use the whole level. One comparison is
         enough for `refuted`, so there each has only a `share` of the level.
         """
-        looks = self.at(seeds).looks
+        looks = self.declared or (seeds,)
         return threshold(looks, self.one_sided_level * share, statistic) * seeds / looks[-1]
 
     def level_at(self, p: float, seeds: int, *, statistic: Statistic = STUDENT) -> float:
@@ -111,7 +114,7 @@ class Design:
         >>> round(Design(looks=(5, 8, 12)).level_at(0.0018, 8), 4)
         0.005
         """
-        looks = self.at(seeds).looks
+        looks = self.declared or (seeds,)
         return level_of(looks, min(1.0, p * looks[-1] / seeds), statistic)
 
     def read(self, evidence: Read) -> Read:
@@ -136,8 +139,9 @@ class OneLook(Design):
     0.005
     """
 
-    def at(self, seeds: int) -> Design:
-        return OneLook((seeds,), self.level) if (seeds,) != self.looks else self
+    @property
+    def declared(self) -> tuple[int, ...]:
+        return ()
 
 
 # --- The p thresholds.

@@ -7,7 +7,6 @@ from typing import TypeAlias
 
 from repro.judge.contrast import UNSHIFTED, Bound, Contrast, Documented, Side, Statement, fixed
 from repro.judge.judge import Judge
-from repro.judge.looks import OneLook
 from repro.judge.mistakes import (
     NoArithmetic,
     require_another,
@@ -194,10 +193,8 @@ class Measured(NoArithmetic, Side):
         compared = self._times(other, documented)
         require_width("within_ratio", within_ratio, above=1)
         least, most = (Bound(times=documented * by) for by in (1 / within_ratio, within_ratio))
-        lower = replace(compared, bound=least, other_bound=most)
-        upper = replace(lower, bound=most, below=True, other_bound=least)
         text = f"is {documented:g} times {other.label} within a ratio of {within_ratio:g}"
-        return self._decide(text, lower, upper, documented=documented)
+        return self._decide(text, *_between(compared, least, most), documented=documented)
 
     def is_at_most_times(self, ratio: float, of: Measured) -> Verdict:
         """Judge whether this is at most `ratio` times the other, for a metric that should be small.
@@ -281,7 +278,7 @@ class Measured(NoArithmetic, Side):
         >>> judge(runs, lambda plain: plain.prints("72.2 ± 0.9 %"))
         <reproduced: mean of plain = 0.722, printed 72.2 %, 3 runs, exact>
         """
-        if not isinstance(self.judge.design, OneLook):
+        if self.judge.design.declared:
             raise ValueError(
                 f"prints(…) reads off runs that are recorded, in one look at all, which those of"
                 f" {self.label} are not: claim {self.metric} with agrees_with(…) or matches(…)"
@@ -405,9 +402,14 @@ def _not_below(arm: Measured, other: Side, margin: float) -> Contrast:
 
 def _within(arm: Measured, other: Side, margin: float) -> tuple[Contrast, Contrast]:
     """The two terms that an arm lies within a margin of another side."""
-    above, below = Bound(plus=-margin), Bound(plus=margin)
-    lower = replace(_not_below(arm, other, margin), other_bound=below)
-    return lower, replace(lower, bound=below, below=True, other_bound=above)
+    compared = _not_below(arm, other, margin)
+    return _between(compared, compared.bound, Bound(plus=margin))
+
+
+def _between(compared: Contrast, low: Bound, high: Bound) -> tuple[Contrast, Contrast]:
+    """The two terms that a comparison lies above one bound and below another."""
+    lower = replace(compared, bound=low, other_bound=high)
+    return lower, replace(lower, bound=high, below=True, other_bound=low)
 
 
 def _side(arm: Measured, other: Other) -> Side:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from itertools import chain, combinations, islice
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -156,10 +156,10 @@ class Runs:
     @cached_property
     def _first_alike(self) -> list[int]:
         """For each run, the place of the first one that has all its values."""
-        firsts: dict[tuple[float, ...], list[int]] = {}  # by their first numbers
+        firsts: dict[float | None, list[int]] = {}  # by their first number
         found: list[int] = []
         for place, run in enumerate(self._runs):
-            known = firsts.setdefault(tuple(islice(chain.from_iterable(_series(run)), 4)), [])
+            known = firsts.setdefault(_first_number(run), [])
             same = (first for first in known if self._runs[first] == run)
             found.append(next(same, place))
             if found[-1] == place:
@@ -224,6 +224,14 @@ def _series(run: Any) -> Iterator[list[float]]:
     elif isinstance(run, Mapping):
         for each in run.values():
             yield from _series(each)
+
+
+def _first_number(run: Any) -> float | None:
+    """Return a number that runs have to share if they are the same; None where there is none."""
+    if isinstance(run, int | float):
+        return run
+    parts = run.values() if isinstance(run, dict) else run if isinstance(run, list) else ()
+    return next((x for x in map(_first_number, parts) if x is not None), None)
 
 
 def _chances(values: Array) -> Array:

@@ -20,10 +20,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from repro.judge.contrast import Contrast, Statement
-from repro.judge.judge import Judge
 from repro.judge.measured import Measured, above, amount
 from repro.judge.mistakes import is_count
-from repro.judge.sample import Runs
 from repro.judge.scale import Array, Scale
 from repro.judge.verdict import Verdict
 
@@ -145,20 +143,10 @@ class Curve:
     >>> assert perplexity[3] > perplexity[2]
     """
 
-    judge: Judge
-    label: str
-    metric: str
+    of: Measured
+    """The metric and its arm; its values may be those at any epoch."""
     epochs: Sequence[int]
     values: Callable[[int], Sequence[Array]]
-    scale: Scale = Scale("identity")  # noqa: RUF009 - frozen
-    pairing: object = None
-    """As in `Side`."""
-    runs: Callable[[int], Runs] | None = None
-    """As in `Side`."""
-    stands_in: bool = False
-    """As in `Measured`."""
-    word: str = "seeds"
-    """As in `Side`."""
 
     def __getitem__(self, epoch: int) -> Measured:
         """The metric at one epoch, to compare like any other."""
@@ -176,7 +164,7 @@ class Curve:
             return float(self.epochs[len(run) - 1]) if np.isfinite(run[-1]) else np.nan
 
         counted = Scale("identity", count=1)  # in whole epochs, so equal lengths may be by chance
-        return replace(self._measured("in epochs", last_epoch), metric="epochs", scale=counted)
+        return self._measured("in epochs", last_epoch, metric="epochs", scale=counted)
 
     def max(self) -> Measured:
         """The highest value of each run, to compare like any other.
@@ -225,8 +213,7 @@ class Curve:
         def rise(run: Array) -> float:
             return float(np.diff(run).max()) if len(run) > 1 else np.nan
 
-        plain = Scale("identity")
-        return replace(self._measured("at its largest rise", rise), scale=plain)
+        return self._measured("at its largest rise", rise, scale=Scale("identity"))
 
     def largest_change(self, *, after: int) -> Measured:
         """The largest distance of each run from its last value, from an epoch on, to compare.
@@ -241,8 +228,7 @@ class Curve:
         def change(run: Array) -> float:
             return float(np.abs(run[start:] - run[-1]).max()) if len(run) > start else np.nan
 
-        plain = Scale("identity")
-        return replace(self._measured(f"from epoch {after} on", change), scale=plain)
+        return self._measured(f"from epoch {after} on", change, scale=Scale("identity"))
 
     def bottoms_at(self, epoch: int) -> Verdict:
         """Judge whether this is lowest at an epoch.
@@ -304,7 +290,7 @@ class Curve:
             both = pairs(runs)
             if not both[0].shape[1]:
                 return np.array([_missing(run) for run in runs])
-            first, second = (self.scale.of(each, self.label) for each in both)
+            first, second = (self.of.scale.of(each, self.of.label) for each in both)
             place = _weakest_of(sign * (first - second))
             return np.asarray(np.take_along_axis(both[side], place, axis=1)[:, 0])
 
@@ -316,18 +302,13 @@ class Curve:
         among = lambda seeds: max(1, pairs(self.values(seeds))[0].shape[1])  # noqa: E731
         return Contrast(sides, among=among)
 
-    def _measured(self, where: str, read: Callable[[Array], Any]) -> Measured:
-        """One number for each run, read from its curve, as a metric."""
-        return Measured(
-            judge=self.judge,
-            label=f"{self.label} {where}",
-            metric=self.metric,
+    def _measured(self, where: str, read: Callable[[Array], Any], **otherwise: Any) -> Measured:
+        """One number for each run, read from its curve, as a metric; some parts are `otherwise`."""
+        return replace(
+            self.of,
+            label=f"{self.of.label} {where}",
             values=lambda seeds: np.array([read(run) for run in self.values(seeds)]),
-            scale=self.scale,
-            pairing=self.pairing,
-            runs=self.runs,
-            stands_in=self.stands_in,
-            word=self.word,
+            **otherwise,
         )
 
     def _place(self, epoch: int) -> int:
@@ -336,13 +317,14 @@ class Curve:
             return LAST
         if epoch not in self.epochs:
             raise ValueError(
-                f"{self.metric} of {self.label} is not measured at epoch {epoch}: epochs count "
-                f"from 1, it is measured at {_listed(self.epochs)}, and -1 is the last of each run"
+                f"{self.of.metric} of {self.of.label} is not measured at epoch {epoch}: epochs"
+                f" count from 1, it is measured at {_listed(self.epochs)}, and -1 is the last of"
+                " each run"
             )
         return list(self.epochs).index(epoch)
 
     def _decide(self, text: str, *terms: Contrast) -> Verdict:
-        return self.judge.decide(Statement(f"{self.metric} of {self.label} {text}", terms))
+        return self.of.judge.decide(Statement(f"{self.of.metric} of {self.of.label} {text}", terms))
 
 
 def _missing(run: Array) -> Any:

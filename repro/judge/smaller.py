@@ -23,13 +23,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from scipy.special import stdtr  # type: ignore[import-untyped]
 
 from repro.judge.comparison import Excess
-from repro.judge.contrast import Contrast, Readings
+from repro.judge.contrast import Readings
 from repro.judge.scale import ScaleError
 from repro.judge.verdict import Outcome, Verdict
 
@@ -164,12 +165,11 @@ def compare_with_ledger(
     has comparisons that hold, and have become smaller, these follow by themselves.
     """
     compared: list[LedgerComparison] = []
-    before = 0
+    left = iter(accepted)
     for verdict in findings:
-        comparisons = _comparisons(verdict)
-        own = accepted[before : before + len(comparisons)]
+        comparisons = list(_comparisons(verdict))
+        own = list(islice(left, len(comparisons)))
         compared += _compared(verdict, comparisons, own, among=len(accepted), has=has)
-        before += len(comparisons)
     return compared
 
 
@@ -241,34 +241,31 @@ def distances(verdict: Verdict, seeds: int) -> list[Excess]:
     readings = _readings(verdict, seeds)
     if not all(np.isfinite(values).all() for values in readings.values()):
         return []
-    if not all(term.sampled(readings).is_whole for term in verdict.judged.terms):
-        return []
-    try:
-        found = [_distance(term, readings, seeds) for term in verdict.judged.terms]
-    except ScaleError:
-        return []
+    found: list[Excess] = []
+    for term in verdict.judged.terms:
+        if not term.sampled(readings).is_whole:
+            return []
+        if np.any(term.is_trivial(readings)):
+            found.append(Excess(0.0, 0.0, seeds))
+            continue
+        try:
+            of_term = term.weigh(readings)
+        except ScaleError:
+            return []
+        found.append(Excess(float(of_term.mean), float(of_term.spread), of_term.seeds))
     return found if all(np.isfinite(each.mean) for each in found) else []
 
 
-def _distance(term: Contrast, readings: Readings, seeds: int) -> Excess:
-    if np.any(term.is_trivial(readings)):
-        return Excess(0.0, 0.0, seeds)
-    evidence = term.weigh(readings)
-    return Excess(float(evidence.mean), float(evidence.spread), evidence.seeds)
-
-
-def _comparisons(verdict: Verdict) -> list[tuple[str, bool]]:
-    """Return the label of each comparison of a finding, and whether it holds at its last look."""
+def _comparisons(verdict: Verdict) -> Iterator[tuple[str, bool]]:
+    """Yield the label of each comparison of a finding, and whether it holds at its last look."""
     readings = _readings(verdict, verdict.seeds)
     needed = iter([effect for effect in verdict.effects if effect.needed])
-    found: list[tuple[str, bool]] = []
     for term in verdict.judged.terms:
         if verdict.effects and not np.any(term.is_trivial(readings)):
             effect = next(needed)
-            found.append((effect.label, bool(effect.holds)))
+            yield effect.label, bool(effect.holds)
         else:  # no value could fail it, or nothing was weighed
-            found.append((term.label, bool(verdict.effects)))
-    return found
+            yield term.label, bool(verdict.effects)
 
 
 def _readings(verdict: Verdict, seeds: int) -> Readings:

@@ -5,7 +5,8 @@ distribution of one run, not with the mean over seeds alone: its distance from t
 spread of a run plus the error of the mean (the t test of a prediction; for a single case, Crawford
 and Howell 1998). The test assumes normal runs, with the same spread in the source as here. The
 number is a single draw, so more seeds do not make up for a heavy tail: if runs are not normal, an
-exact replica is refuted more often than the level says. Each verdict says so.
+exact replica is refuted more often than the level says. Each verdict says so. The same test gives a
+verdict its second word, of a documented effect.
 
 **A median.** Extremes rule a mean: if some seeds collapse, an arm can be better in nine runs of ten
 and still worse in the mean. A claim about half of the runs is judged by the sign test.
@@ -17,6 +18,7 @@ has an interval of its own: of the ratio of the odds, or of the share (Clopper a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -34,9 +36,13 @@ from scipy.special import (  # type: ignore[import-untyped]
 
 from repro.judge.comparison import Evidence
 from repro.judge.contrast import Contrast, Readings, rounding
-from repro.judge.effect import Effect
+from repro.judge.effect import Effect, EffectSize
+from repro.judge.looks import Design
 from repro.judge.scale import Array
 from repro.judge.statistic import COUNTED, SIGN, Prediction
+
+WITHIN = 0.5
+"""An effect is as documented within this share of the documented one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,20 +80,17 @@ class DocumentedRun(Contrast):
         left, right = self.halves(readings)
         seeds, mean = len(left), (left - right).mean(axis=0)
         inside, statistic = self._inside(mean, right), Prediction(self.runs)
-        # If the source did not pair its arms, its difference has the variances of both arms. The
-        # test uses the degrees of freedom of one arm, which is fewer than there are.
-        here = (left - right).var(axis=0, ddof=1)
-        apart = left.var(axis=0, ddof=1) + right.var(axis=0, ddof=1)
-        least = self.scale.half_example(left) ** 2
-        of_source = here if self.source_paired else apart
-        error = error_of_both(here, of_source, runs=self.runs, seeds=seeds, least=least)
+        differences, least = left - right, self.scale.half_example(left) ** 2
+        error = error_of_both(
+            (left, right), differences, runs=self.runs, paired=self.source_paired, least=least
+        )
         run = error / statistic.errors(seeds)
         fixed = run <= rounding(left, right)
         t, t_inside = np.abs(mean) / np.where(fixed, 1, error), inside / np.where(fixed, 1, error)
         read_off = np.where(inside >= 0, 0.0, 1.0)
         return Evidence(
             inside,
-            np.where(fixed, 0.0, here**0.5)[()],
+            np.where(fixed, 0.0, differences.std(axis=0, ddof=1))[()],
             seeds,
             error=np.where(fixed, 0.0, error)[()],
             fixed_variance=np.where(fixed, 0.0, error / statistic.errors(seeds))[()] ** 2
@@ -147,12 +150,72 @@ class DocumentedRun(Contrast):
         return np.minimum(mean + room[0], room[1] - mean)
 
 
-def error_of_both(here: Any, of_source: Any, *, runs: int, seeds: int, least: Any) -> Any:
-    """Return the error of the distance of a mean here from the mean of a source's runs.
+def error_of_both(
+    sides: Sequence[Array], differences: Array, *, runs: int, paired: bool, least: Any
+) -> Any:
+    """Return the error of the distance of the mean difference here from that of a source's runs.
 
-    `here` and `of_source` are the variances of one run of each.
+    If the source did not pair its arms, its difference has the variances of all `sides`. The test
+    uses the degrees of freedom of one arm, which is fewer than there are.
     """
-    return np.sqrt(np.maximum(of_source, least) / runs + np.maximum(here, least) / seeds)
+    here = differences.var(axis=0, ddof=1)
+    of_source = here if paired else sum(each.var(axis=0, ddof=1) for each in sides)
+    return np.sqrt(np.maximum(of_source, least) / runs + np.maximum(here, least) / len(differences))
+
+
+def effect_size(
+    term: Contrast, readings: Readings, design: Design, *, among: int
+) -> tuple[EffectSize, float | None]:
+    """Return the second word for a comparison, and the documented effect in its natural unit.
+
+    The difference of both effects is tested as in `agrees_with`, on the scale of the comparison and
+    without the bound of the claim. Its thresholds hold over all looks. They are shared among the
+    comparisons of a statement, since the weakest of these is chosen by its values.
+
+    There is none without a number for each arm, and none for a number that is judged itself.
+    """
+    printed = [side.documented for side in term.sides if not side.is_fixed]
+    known = [each for each in printed if each is not None]
+    is_plain = type(term) is Contrast and term.is_paired and not term.is_exact
+    if not known or len(known) < len(printed) or not is_plain or design.at_any_time:
+        return EffectSize.NONE, None
+    plain = Contrast(term.sides)
+    numbers = {
+        side: readings[side][:1] if side.documented is None else np.array([side.documented.number])
+        for side in term.sides
+    }
+    documented = float(np.subtract(*plain.halves(numbers))[0])
+    left, right = plain.halves(readings)
+    seeds, differences = len(left), left - right
+    runs = min(each.runs for each in known)
+    error = error_of_both(
+        plain.on_scale(readings),
+        differences,
+        runs=runs,
+        paired=all(each.paired for each in known),
+        least=term.scale.half_example(left) ** 2,
+    )
+    natural = _natural(term, [float(numbers[side][0]) for side in term.sides], documented)
+    if documented == 0 or error <= rounding(left, right):
+        return EffectSize.OPEN, natural
+    gap = float(differences.mean()) - documented
+    outside = (abs(gap) - WITHIN * abs(documented)) / error
+    if stdtr(seeds - 1, outside) <= design.boundary(
+        seeds, share=1 / among, statistic=Prediction(runs)
+    ):
+        return EffectSize.AS_DOCUMENTED, natural
+    if 2 * stdtr(seeds - 1, -abs(gap) / error) > design.boundary(
+        seeds, share=1 / among, statistic=Prediction(runs, two_sided=True)
+    ):
+        return EffectSize.OPEN, natural
+    return (EffectSize.SMALLER if gap * documented < 0 else EffectSize.LARGER), natural
+
+
+def _natural(term: Contrast, numbers: list[float], on_scale: float) -> float:
+    """Return a documented effect in the unit in which the comparison is described."""
+    if term.is_gain:
+        return on_scale if term.times is None else float(np.exp(on_scale))
+    return numbers[0] - numbers[1] if term.times is None else numbers[0] / numbers[1]
 
 
 def runs_of(runs: int) -> str:

@@ -173,18 +173,21 @@ class OverEpochs:
             of_index = history if index is None else [entry[index] for entry in history]
             return np.array(of_index, dtype=np.float64)
 
-        return Curve(
+        def curves(count: int) -> list[NDArray[np.float64]]:
+            return [run(values) for values in trials.values(arm, count)]
+
+        last = Measured(
             judge=trials.judge,
             label=trial._label(index),
             metric="training loss" if metric is TRAINING.get(name) else name.replace("_", " "),
-            epochs=arm.epochs_of(name),
-            values=lambda count: [run(v) for v in trials.values(arm, count)],
+            values=lambda count: np.array([curve[-1] for curve in curves(count)]),
             scale=Scale(metric.scale, count=metric.examples),
             pairing=arm.pairing,
             runs=partial(trials.runs, arm),
-            stands_in=arm.data.endswith(TWIN),
             word=getattr(arm, "word", "seeds"),
+            stands_in=arm.data.endswith(TWIN),
         )
+        return Curve(of=last, epochs=arm.epochs_of(name), values=curves)
 
 
 def _for_each_seed(values: list[Any], count: int) -> NDArray[np.float64]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from repro.arm import Needs
-from repro.judge import AnyTime, Design, Effect, OneLook, Outcome, Verdict
+from repro.judge import Design, Effect, Outcome, Verdict
+from repro.judge.anytime import declared_design
 from repro.judge.measured import Measured
 from repro.judge.statistic import critical
 from repro.recorded.rows import RecordedError
@@ -24,7 +25,7 @@ def design_of(arms: Sequence[RecordedArm]) -> Design:
 
     Raises `Needs` where runs for the design are missing.
     """
-    looks = {(arm.source.looks, arm.source.is_any_time) for arm in arms}
+    looks = {arm.source.looks for arm in arms}
     if len(looks) > 1:
         raise RecordedError("The sources of a claim declare other looks: give all the same looks=.")
     counts = {arm: len(_seeds(arm)) for arm in arms}
@@ -32,16 +33,15 @@ def design_of(arms: Sequence[RecordedArm]) -> Design:
     for arm, count in counts.items():
         if count < 2:
             raise Needs(f"has {count} run of {arm.label} in {arm.data}; needs two to have a spread")
-    declared, is_any_time = looks.pop()
-    if not declared:
-        return (AnyTime if is_any_time else OneLook)(looks=(max(counts.values()),))
+    design = declared_design(looks.pop(), most=max(counts.values()))
+    first = min(design.declared, default=0)
     for arm, count in counts.items():
-        if count < declared[0]:
+        if count < first:
             raise Needs(
-                f"has {count} runs of {arm.label} in {arm.data}; needs {declared[0]} for the first"
-                " of its declared looks"
+                f"has {count} runs of {arm.label} in {arm.data}; needs {first} for the first of its"
+                " declared looks"
             )
-    return Design(looks=declared)
+    return design
 
 
 def _seeds(arm: RecordedArm) -> Collection[int]:
@@ -72,7 +72,7 @@ def require_same_ends(arms: Sequence[RecordedArm], metrics: Iterable[str]) -> No
     for metric in dict.fromkeys(metrics):
         ends: dict[tuple[RecordedArm, int], list[int]] = {}
         for arm in arms:
-            if arm.source.columns.epoch is None or arm.source.may_end_apart:
+            if arm.source.columns.epoch is None or arm.source.ends == AS_RECORDED:
                 continue
             for seed, run in arm.source.runs(arm.chosen).runs.items():
                 curve = run.curves.get(metric)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from itertools import product
 from typing import Any, Literal, TypeAlias
 
@@ -12,15 +11,14 @@ import numpy as np
 from repro.arm import Metric
 from repro.judge import (
     LEVEL,
-    AnyTime,
     Judge,
     Measured,
-    OneLook,
     Runs,
     Scale,
     Verdict,
     require_level,
 )
+from repro.judge.anytime import declared_design
 from repro.judge.scale import Array
 from repro.recorded.rows import RecordedError, require_spread
 from repro.recorded.runs import ranges
@@ -72,9 +70,8 @@ def judge(
     if looks not in (None, "any"):
         raise RecordedError(f'looks={looks!r} is not known: say looks="any", or leave it out.')
     by_seed = {name: _by_seed(name, values) for name, values in arms.items()}
-    design = OneLook if looks is None else AnyTime
     most = max(map(len, by_seed.values()))
-    both = Judge(design(looks=(most,), level=2 * require_level(level)))
+    both = Judge(declared_design(looks, most=most, level=require_level(level)))
     keys = [key for values in arms.values() if isinstance(values, Mapping) for key in values]
     has_seeds = (paired or keys) and not any(isinstance(key, str) for key in keys)
     word = "seeds" if has_seeds else "runs"
@@ -122,22 +119,24 @@ def measured_arms(
     }
     distinct = [np.delete(sample, sorted(runs[name].left_out)) for name, sample in samples.items()]
     same = [values for values in distinct if len(values) > 1]
-    return [
-        Measured(
+
+    def measured(name: str) -> Measured:
+        sample, of_arm = samples[name], runs[name]
+        return Measured(
             judge=both,
             label=name,
             metric=metric,
-            values=partial(_first, samples[name]),
+            values=lambda count: sample[:count],
             scale=Scale(on.scale, count=on.examples),
             is_exact=on.exact,
             pairing=None if paired else name,
-            runs=partial(_first_runs, runs[name]),
+            runs=lambda _: of_arm,
             word=word,
             alike=(lambda: same) if spread == "same" else None,
             origin=(name, metric),
         )
-        for name in arms
-    ]
+
+    return list(map(measured, arms))
 
 
 def _by_seed(name: str, values: Sequence[float] | Mapping[int, float]) -> dict[int, object]:
@@ -187,11 +186,3 @@ def _require_pairs(by_seed: Mapping[str, Mapping[Any, object]], word: str) -> No
                 f"{name} has no value at {word.removesuffix('s')} {named}, which another arm has:"
                 " paired=True takes the same seeds of all."
             )
-
-
-def _first(sample: Array, count: int) -> Array:
-    return sample[:count]
-
-
-def _first_runs(runs: Runs, count: int) -> Runs:
-    return runs

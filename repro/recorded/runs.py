@@ -15,9 +15,6 @@ Number = float | list[float | None] | None
 Chosen = tuple[tuple[str, Setting], ...]
 """The settings of an arm: pairs of a column and its value."""
 
-NO_NUMBER = "is no whole number; number all runs, or give names to all of them"
-"""Says what is wrong with the cell of a seed."""
-
 WORDS = ("true", "false", "none")
 """Settings that are constants of Python, in any case."""
 
@@ -35,11 +32,14 @@ class Columns:
     """The column of each metric."""
     listed: frozenset[str] = frozenset()
     """The list metrics."""
+    in_order: bool = False
+    """True where the rows of a run are in its order, whatever `epoch` counts."""
 
     @property
     def read(self) -> list[str]:
         """The columns that are read."""
-        others = [name for name in (self.seed, self.epoch) if name is not None]
+        epoch = None if self.in_order else self.epoch
+        others = [name for name in (self.seed, epoch) if name is not None]
         return [*self.arm, *others, *self.metrics.values()]
 
     def has_value(self, row: Row) -> bool:
@@ -57,12 +57,15 @@ class RecordedRun:
 
     first: Row
     """Its first row, which may be the only one."""
+    last: Row
     name: str = ""
     """Its name, where runs have names and no numbers."""
     measures: dict[str, Number] = field(default_factory=dict)
     """Its last values; None for a value that is not finite. An empty cell gives no entry."""
     curves: dict[str, dict[int, Number]] = field(default_factory=dict)
     """The values of each metric by epoch or step."""
+    not_finite: dict[str, Row] = field(default_factory=dict)
+    """The first row of each metric with a value that is not finite."""
 
 
 @dataclass
@@ -102,7 +105,7 @@ def runs_of(rows: Sequence[Row], columns: Columns) -> dict[Chosen, RecordedArmRu
     known: dict[tuple[object, ...], Chosen] = {}
     logged = {row.cells.get(RUN) for row in rows if columns.has_value(row)}
     silent: list[tuple[RecordedArmRuns, Row]] = []
-    names = named_runs(rows, columns.seed)
+    names = _named_runs(rows, columns.seed)
     for row in rows:
         texts = tuple(row.cells.get(name) for name in columns.arm)
         if texts not in known:
@@ -114,11 +117,10 @@ def runs_of(rows: Sequence[Row], columns: Columns) -> dict[Chosen, RecordedArmRu
         if RUN in row.cells and row.cells[RUN] not in logged:
             silent.append((of_arm, row))
     for of_arm, row in silent:
-        seed = number_of(row, of_arm.runs, columns, names) if columns.seed else None
+        seed = _number_of(row, of_arm.runs, columns, names) if columns.seed else None
         if seed in of_arm.runs and (of_arm.runs[seed].curves or of_arm.runs[seed].measures):
             of_arm.again.setdefault(seed, []).append(row)
     for of_arm in arms.values():
-        of_arm.runs = dict(sorted(of_arm.runs.items()))
         for run in of_arm.runs.values():
             for metric, curve in run.curves.items():
                 run.measures[metric] = curve[max(curve)]
@@ -137,7 +139,7 @@ def _require_columns(rows: Sequence[Row], columns: Columns) -> None:
             )
 
 
-def named_runs(rows: Iterable[Row], column: str | None) -> dict[str, int]:
+def _named_runs(rows: Iterable[Row], column: str | None) -> dict[str, int]:
     """Return a number for each name of a run; empty where a cell of the column is no name."""
     cells = {row.cells.get(column): None for row in rows} if column else {}
     is_named = all(isinstance(x, str) and not (is_empty(x) or is_number(x)) for x in cells)
@@ -151,13 +153,15 @@ def word_for(column: str | None, runs: Iterable[RecordedRun]) -> str:
 
 def _add(runs: dict[int, RecordedRun], row: Row, columns: Columns, names: Mapping[str, int]) -> str:
     """Add a row to the run of its seed; return what is wrong with the row, or an empty text."""
-    seed = number_of(row, runs, columns, names)
+    seed = _number_of(row, runs, columns, names)
     if seed is None:
-        return row.wrong(columns.seed or "", NO_NUMBER)
+        why = "is no whole number; number all runs, or give names to all of them"
+        return row.wrong(columns.seed or "", why)
     name = str(row.cells[columns.seed]) if columns.seed and names else ""
     if columns.epoch is None and seed in runs:
         return _twice(runs[seed], row, f"Run {name}" if name else f"Seed {seed}", columns)
-    run = runs.setdefault(seed, RecordedRun(row, name))
+    run = runs.setdefault(seed, RecordedRun(row, row, name))
+    run.last = row
     for metric, column in columns.metrics.items():
         cell = row.cells.get(column)
         if is_empty(cell):
@@ -168,15 +172,17 @@ def _add(runs: dict[int, RecordedRun], row: Row, columns: Columns, names: Mappin
             return row.wrong(column, "is no number")
         if isinstance(value, list) != (metric in columns.listed):
             is_one = "is declared as a list and is one number"
-            is_list = "is a list; declare its metric with listed=True"
+            is_list = "is a list; give one number, or declare its metric with listed=True"
             return row.wrong(column, is_one if metric in columns.listed else is_list)
+        if value is None:
+            run.not_finite.setdefault(metric, row)
         if columns.epoch is None:
             run.measures[metric] = value
             continue
-        epoch = whole(row.cells.get(columns.epoch))
+        curve = run.curves.setdefault(metric, {})
+        epoch = len(curve) if columns.in_order else whole(row.cells.get(columns.epoch))
         if epoch is None:
             return row.wrong(columns.epoch, "is no whole number")
-        curve = run.curves.setdefault(metric, {})
         if epoch in curve:
             return row.wrong(
                 column,
@@ -188,7 +194,7 @@ def _add(runs: dict[int, RecordedRun], row: Row, columns: Columns, names: Mappin
     return ""
 
 
-def number_of(
+def _number_of(
     row: Row, runs: Mapping[int, RecordedRun], columns: Columns, names: Mapping[str, int]
 ) -> int | None:
     """Return the seed of a row, or the number of its run; None where its cell is no seed.
@@ -217,8 +223,8 @@ def _twice(run: RecordedRun, row: Row, which: str, columns: Columns) -> str:
     both = f"{which} is there twice, in {first.where} and {row.where}"
     if apart:
         return (
-            f"{both}, which differ in {', '.join(apart)}: name what tells arms apart in arm=[…], or"
-            " what counts epochs in epoch=."
+            f"{both}, which differ in {', '.join(apart)}: name what tells arms apart (arm), or what"
+            " counts the rows of a run (epoch)."
         )
     return f"{both}: remove one, or give it its own seed."
 

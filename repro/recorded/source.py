@@ -115,10 +115,9 @@ def recorded(
         paired=paired,
         wide=columns,
         diverged=dict(diverged or {}),
-        looks=() if looks == "any" else tuple(looks),
-        is_any_time=looks == "any",
-        may_end_apart=ends == AS_RECORDED,
-        has_one_spread=spread == "same",
+        looks=looks if looks == "any" else tuple(looks),
+        ends=ends,
+        spread=spread,
         read=read,
         get=get,
     )
@@ -135,12 +134,11 @@ class Recorded:
     paired: bool
     wide: str | None
     diverged: dict[str, float]
-    looks: tuple[int, ...]
-    is_any_time: bool
-    may_end_apart: bool
-    has_one_spread: bool
+    looks: tuple[int, ...] | Literal["any"]
+    ends: str
+    spread: str
     read: Read | None
-    get: str = ""
+    get: str
     empty: list[Row] = field(default_factory=list)
     """The rows of runs without any cell that is read; they crashed as they began."""
     _only: dict[Chosen, Chosen] = field(default_factory=dict)
@@ -179,7 +177,10 @@ class Recorded:
                 raise
             raise Needs(f"needs {self.path}: {self.get}") from None
         self.empty = list(filter(self.columns.is_empty, rows))
-        return runs_of([row for row in rows if not self.columns.is_empty(row)], self.columns)
+        arms = runs_of([row for row in rows if not self.columns.is_empty(row)], self.columns)
+        for arm in arms.values():
+            arm.runs = dict(sorted(arm.runs.items()))
+        return arms
 
     def runs(self, chosen: Chosen) -> RecordedArmRuns:
         return self.arms[chosen]
@@ -357,7 +358,7 @@ class RecordedArm(Arm):
         return f"{self.word.removesuffix('s')} {', '.join(names) if all(names) else ranges(seeds)}"
 
     def alike(self, metric: str) -> Any:
-        return partial(self.source.alike, metric) if self.source.has_one_spread else None
+        return partial(self.source.alike, metric) if self.source.spread == "same" else None
 
     @property
     def pairing(self) -> object:

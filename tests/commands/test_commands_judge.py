@@ -162,24 +162,6 @@ def test_what_cannot_be_judged_is_3_and_one_sentence(table, call, options, sente
     assert "Traceback" not in err
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (("new,3,", "new,3,bad"), "runs.csv, line 4, column val_loss: 'bad"),
-        (("new,3,3.", "new,3,nan,3."), "line 4: 6 cells where line 1 names 5"),
-        (
-            ("new,4,", "new,3,"),
-            "Seed 3 of new is there twice, in runs.csv, line 4 and runs.csv, line 5",
-        ),
-    ],
-)
-def test_a_wrong_cell_is_named(table, lines, call, change, said):
-    table.write_text("\n".join(lines).replace(*change))
-    code, _, err = call("judge", table.name, "--arm", "method", "new.val_loss < old.val_loss")
-    assert code == 3
-    assert said in err
-
-
 def test_cells_that_are_no_finite_number_are_refused_or_count_as_said(table, lines, call):
     rows = [line.split(",") for line in lines]
     rows[3][2] = "nan"

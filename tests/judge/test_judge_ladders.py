@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from repro.judge import Curve, Judge, Ladder, Measured, Outcome, Scale
-from tests.judge.arms import EIGHT, arms
+from tests.judge.arms import EIGHT, arm, arms
 
 RNG = np.random.default_rng(23)
 
@@ -57,12 +57,9 @@ NOISE = np.random.default_rng(17)
 
 def curve(runs, *, epochs=None, scale="identity", judge=None, metric="loss"):
     return Curve(
-        judge=judge or Judge(EIGHT),
-        label="a",
-        metric=metric,
+        of=arm([], judge=judge or Judge(EIGHT), metric=metric, scale=Scale(scale)),
         epochs=epochs or range(1, 1 + max(map(len, runs))),
         values=lambda n: [np.asarray(run, dtype=float) for run in runs[:n]],
-        scale=Scale(scale),
     )
 
 

@@ -115,9 +115,7 @@ def test_words_about_ladders_and_curves_that_say_nothing_are_refused():
     assert ladder[-1].label == "c"
     sparse, long = (
         Curve(
-            judge=Judge(EIGHT),
-            label="a",
-            metric="loss",
+            of=arm([], judge=Judge(EIGHT)),
             epochs=epochs,
             values=lambda n: [np.array([3.0, 2.0, 1.0])] * n,
         )

@@ -62,7 +62,7 @@ def test_a_metric_whose_name_is_no_attribute_is_asked_for_in_brackets():
     low, high = Slashed(target=1.0), Slashed(target=2.0)
     trials = Trials(stored(runs), Profile("ci", (2,)), {})
     assert trials(low)["val/acc"].values(2).tolist() == [0.9, 0.9]
-    assert trials(low).over_epochs["val/acc"].metric == "val/acc"
+    assert trials(low).over_epochs["val/acc"].of.metric == "val/acc"
     assert isinstance(trials([low, high])["val/acc"], Ladder)
 
 
@@ -76,10 +76,10 @@ def test_one_value_of_a_list_can_be_exact_and_the_others_not():
 
 def test_a_curve_has_the_scale_and_the_epochs_of_its_metric():
     over_epochs = trial().over_epochs
-    assert over_epochs.perplexity.scale.name == "log"
+    assert over_epochs.perplexity.of.scale.name == "log"
     assert over_epochs.perplexity.epochs == [2, 4, 5]
     assert over_epochs.loss.epochs == [1, 2, 3, 4, 5]
-    assert over_epochs.loss.metric == "training loss"
+    assert over_epochs.loss.of.metric == "training loss"
     assert list(over_epochs.alignment[1][4].values(2)) == [0.8, 0.8]
     with pytest.raises(ValueError, match="perplexity of Reader is not measured at epoch 1"):
         over_epochs.perplexity[1]
@@ -274,7 +274,7 @@ def test_a_metric_may_be_called_like_anything():
         assert one[name].values(2).tolist() == [value] * 2
         assert [rung.metric for rung in ladder[name]] == [name.replace("_", " ")] * 2
         curve = one.over_epochs[name]
-        assert (curve.metric, curve.scale.name) == (name.replace("_", " "), "log")
+        assert (curve.of.metric, curve.of.scale.name) == (name.replace("_", " "), "log")
     for name in set(Unlucky.names) - {"over_epochs"}:
         assert getattr(one, name).values(1) == values[name]
-        assert getattr(one.over_epochs, name).metric == name
+        assert getattr(one.over_epochs, name).of.metric == name

@@ -119,20 +119,6 @@ def test_a_reproduced_claim_may_be_skipped_only_where_its_table_is_not_here(proj
     assert run(project).ret == 1  # a claim that asks for its table is not excused
 
 
-def test_runs_pasted_under_other_seeds_are_named_although_the_verdict_is_the_same(project, lines):
-    run(project, "--update-ledger")
-    shares = ("0.9262", "0.9281", "0.9305")
-    others = [line for line in lines if not line.startswith("plain")]
-    write(project, [*others, *(f"plain,64,{i},{shares[i % 3]}" for i in range(1, 21))])
-    result = run(project)
-    result.assert_outcomes(passed=2)
-    named = "*smoothing: 17 of 20 runs of plain repeat another in every value (seed 4 is seed 1 ag*"
-    result.stdout.fnmatch_lines([named])
-    write(project, [*others, *(f"plain,64,{i},{shares[i % 3]}172345" for i in range(1, 21))])
-    judged = judged_in(project)
-    assert "3 seeds; 17 of 20 runs of plain repeat another in every value and" in judged["measured"]
-
-
 def test_seed_counts_may_differ_and_the_best_of_several_is_said_to_be_one(project):
     lines = table(means={"plain": 0.93, "smoothing": 0.936, "mixup": 0.931, "b": 0.93})
     kept = [line for line in lines if not line.startswith("plain") or int(line.split(",")[2]) < 13]
@@ -140,21 +126,6 @@ def test_seed_counts_may_differ_and_the_best_of_several_is_said_to_be_one(projec
     judged = judged_in(project)
     assert judged["measured"].endswith("20 and 12 seeds")
     assert "smoothing has the highest accuracy of 3 arms that could be compared" in judged["text"]
-
-
-def test_a_run_without_a_number_leaves_a_claim_open_until_it_is_said_what_it_counts_as(
-    project, lines
-):
-    write(project, [line if "plain,64,7," not in line else "plain,64,7,nan" for line in lines])
-    judged = judged_in(project)
-    assert judged["verdict"] == "inconclusive"
-    assert "plain has no finite value on 1 of 20 seeds" in " ".join(judged["text"].split())
-    named = "plain, seed 7 (results.csv, line 8) has no finite accuracy: say in diverged="
-    assert named in judged["text"]
-    say(project, 'diverged={"accuracy": 0.1}')
-    judged = judged_in(project)
-    assert judged["findings"][0]["samples"][1]["values"][6] == 0.1
-    assert "that counts as 0.1" in judged["text"]
 
 
 def test_a_second_look_is_refused_where_there_was_one_at_the_whole_level(project):
