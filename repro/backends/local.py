@@ -27,7 +27,7 @@ from repro.imports import interrupts_held
 from repro.own.arm import OutsideArm
 from repro.own.training_run import Files
 from repro.runs.identity import name_of
-from repro.runs.pool import Advanced, Batch, Ended, Event, Failed, Job, Kept, Pool, Stored, Trained
+from repro.runs.pool import Batch, Ended, Event, Failed, Job, Kept, Pool, Stored, Trained
 from repro.store import Result, Store, StoreError
 from repro.store.key import plain
 
@@ -201,7 +201,7 @@ class ProcessPool(LocalPool):
     def _take(self, job: LocalJob, event: Any) -> None:
         match event:
             case Progress():
-                self._events.append(Advanced(job.batch.number, event))
+                self.show(job.batch.number, event)
             case Stored(place, _) | Failed(place):
                 run = list(job.batch.runs)[place]  # type: ignore[call-overload]
                 job.left.remove(run)
@@ -253,7 +253,7 @@ class _OwnFiles(Files):
         self._pool, self._store, self._batch = pool, store, batch
 
     def show(self, progress: Progress) -> None:
-        self._pool.advanced(Advanced(self._batch.number, progress))
+        self._pool.show(self._batch.number, progress)
 
     def load_weights(self, run: Run) -> bytes:
         kept = self._pool.kept.get(run)
@@ -297,10 +297,6 @@ class InProcessPool(LocalPool):
         self._jobs.clear()
         self._events.clear()
 
-    def advanced(self, event: Advanced) -> None:
-        """Note how far a batch is, from within its training."""
-        self._events.append(event)
-
     def _train(self, job: LocalJob) -> Iterator[Event]:
         batch, numbers = job.batch, self._places.names.index
         devices = {f"{self.device}:{numbers(name)}": name for name in job.places}
@@ -314,15 +310,7 @@ class InProcessPool(LocalPool):
             shows=self._shows,
         )
         for event in within(events, exit_refused):
-            yield from self._pending()
-            match event:
-                case Progress():
-                    yield Advanced(batch.number, event)
-                case Trained():
-                    yield self._kept(event, batch)
-                case Failed():
-                    yield event
-        yield from self._pending()
+            yield self._kept(event, batch) if isinstance(event, Trained) else event
         yield Ended(batch.number)
 
     def _kept(self, event: Trained, batch: Batch) -> Kept | Failed:

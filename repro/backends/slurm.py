@@ -27,12 +27,11 @@ from submitit.core.utils import FailedJobError, FailedSubmissionError, JobPaths
 from submitit.helpers import DelayedSubmission
 
 from repro.arm import Run
-from repro.backends.batch_files import StoreFiles
+from repro.backends.batch_files import StoreFiles, stored
 from repro.backends.cluster import device_of_nodes
 from repro.backends.places import cores_of, devices_of, numbered_accelerators
 from repro.backends.trainer import train_here
 from repro.code import record
-from repro.core.progress import Progress
 from repro.files import write_beside
 from repro.own.training_run import FILES
 from repro.runs.pool import Batch, Event, Failed, Job, Pool, Stored, TrainingStopped
@@ -299,17 +298,18 @@ class SlurmTraining:
         for number, batch in enumerate(list(self.batches)):
             devices = numbered_accelerators(self.device)
             files = StoreFiles(store, batch, show=lambda progress: None, devices=devices)
-            for event in files.stored(train_here(batch, device=self.device, files=files)):
+            for event in train_here(batch, device=self.device, files=files):
                 if self._is_ending:  # submitit's exit was caught as an error of the training
                     sys.exit(-1)
-                if isinstance(event, Failed):
-                    self._say(batch, event.run, Said("", event.why, event.details))
-                elif isinstance(event, Stored):
-                    self._say(batch, event.run, Said(event.key))
-                    self._has_stored = True
-                if not isinstance(event, Progress):  # a job that is started again begins here
-                    left = [run for run in self.batches[number].runs if run != event.run]
-                    self.batches[number] = batch.part(left)
+                match stored(event, batch, store):
+                    case Failed(run, why, details):
+                        self._say(batch, run, Said("", why, details))
+                    case Stored(run, key):
+                        self._say(batch, run, Said(key))
+                        self._has_stored = True
+                # a job that is started again begins here
+                left = [run for run in self.batches[number].runs if run != event.run]
+                self.batches[number] = batch.part(left)
 
     def checkpoint(self) -> DelayedSubmission:
         """Return the job, for Slurm to start it again; submitit calls this when time is up.

@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from repro.arm import Run
+from repro.core.progress import Progress
 from repro.runs.plan import Plan
-from repro.runs.pool import Advanced, Ended, Event, Failed, Kept, Pool, Stored, TrainingStopped
+from repro.runs.pool import Ended, Event, Failed, Kept, Pool, Stored, TrainingStopped
 from repro.runs.queue import Queue, work_of_all
 from repro.runs.results import Results, TrainingFailed
 from repro.runs.time_left import Pace, Status
@@ -55,6 +57,7 @@ class Training:
             if not self._has_begun:
                 tidy(self.store)
                 self._has_begun = True
+            self.pool.show = partial(self.advanced, plan)
             self._queue.add(plan.wanted, first=True)
             while plan.wanted:
                 self._advance(plan, seconds)
@@ -150,11 +153,6 @@ class Training:
                 failed = TrainingFailed(why, details=details).with_traceback(at)
                 self.results.failures[run] = failed
                 self._note_done(run, plan)
-            case Advanced(number, progress):
-                share = min(1.0, progress.step / progress.total) if progress.total else 0.0
-                label = self._queue.batches[number].arm.label
-                words = f"{label} x{progress.runs} {progress.step}/{progress.total}"
-                self._shares[number] = words, share
             case Ended(number):
                 batch = self._queue.batches[number]
                 stored = {run: x for run in batch.runs if (x := self.results.get(run)) is not None}
@@ -166,8 +164,15 @@ class Training:
                     )
                 self._end(number)
                 self._queue.add([run for run in batch.runs if not self.results.is_done(run)])
-        if not isinstance(event, Advanced):
-            self._hand_over(plan)
+        self._hand_over(plan)
+
+    def advanced(self, plan: Plan[Any], number: int, progress: Progress) -> None:
+        """Note how far a batch is, and show it."""
+        share = min(1.0, progress.step / progress.total) if progress.total else 0.0
+        label = self._queue.batches[number].arm.label
+        words = f"{label} x{progress.runs} {progress.step}/{progress.total}"
+        self._shares[number] = words, share
+        self._show(plan)
 
     def _end(self, number: int) -> None:
         self._queue.over(number)
