@@ -17,7 +17,7 @@ from typing import Any
 from repro.arm import Run
 from repro.backends.batch_files import stored_start
 from repro.backends.packed import packed, require_not_loading
-from repro.backends.places import Places, cores_of, devices_of, places_on, require_devices
+from repro.backends.places import Places, cores, cores_of, devices_of, places_on, require_devices
 from repro.backends.trainer import train_batch, within
 from repro.backends.trainer_process import TrainerProcess, Unread
 from repro.core.device import resolve_device, use_accelerator
@@ -99,9 +99,11 @@ class ProcessPool(LocalPool):
     >>> pool.stop()
     """
 
-    def __init__(self, store: Store, *, device: str, trainers: int, project: Path) -> None:
+    def __init__(
+        self, store: Store, *, device: str, project: Path, trainers: int | None = None
+    ) -> None:
         require_not_loading()
-        super().__init__(store, device, trainers, project)
+        super().__init__(store, device, trainers or cores(), project)
         self._idle: list[TrainerProcess] = []
 
     @property

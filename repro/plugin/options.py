@@ -228,10 +228,10 @@ def reference_of(config: pytest.Config) -> int:
 
 def evidence_of(config: pytest.Config) -> EvidenceResults | None:
     """Return the evidence of `--evidence`, read once; None without it. Raises EvidenceError."""
-    from repro.evidence.reader import EvidenceResults
-
     named = option(config, "evidence")
     if named and EVIDENCE not in config.stash:
+        from repro.evidence.reader import EvidenceResults
+
         paths = map(Path, map(os.path.expanduser, named))
         config.stash[EVIDENCE] = EvidenceResults.read(paths, project=project_folder(config))
     evidence: EvidenceResults | None = config.stash.get(EVIDENCE, None)

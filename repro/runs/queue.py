@@ -10,7 +10,7 @@ import itertools
 import math
 import time
 from collections import defaultdict, deque
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack
 from functools import cache
 from heapq import heappop, heappush
@@ -21,7 +21,7 @@ from repro.runs.identity import engine_of, name_of
 from repro.runs.pool import Batch
 from repro.runs.provenance import commit_of
 from repro.runs.results import Results, TrainingFailed
-from repro.runs.time_left import RATE, Pace
+from repro.runs.time_left import Pace, is_timed, work_of, work_of_all
 from repro.store import Store
 from repro.store.locks import most_locks
 
@@ -36,32 +36,6 @@ SECONDS_BETWEEN_LOOKS = 1.0
 
 LARGEST_STEP = 2**28
 """With this number of multiplications per step, a CPU gains nothing by stacking further runs."""
-
-UNKNOWN_WORK = 8 * RATE
-"""The multiplications assumed for a run of an arm without `work`: eight seconds of a core."""
-
-
-def is_timed(arm: Arm) -> bool:
-    """Return whether the time of a run can be guessed before one was trained.
-
-    A user's own arm seldom says the effort of a step.
-    """
-    return arm.work > 0 and arm.effort != 1.0
-
-
-def work_of(run: Run) -> float:
-    """Return the rough number of multiplications of a run."""
-    return _work_of(run.arm)
-
-
-def work_of_all(runs: Iterable[Run]) -> float:
-    """Return the rough number of multiplications of runs; a shared training counts once."""
-    return sum(map(work_of, dict.fromkeys(run.training for run in runs)))
-
-
-@cache
-def _work_of(arm: Arm) -> float:
-    return arm.work or UNKNOWN_WORK
 
 
 @cache

@@ -13,9 +13,9 @@ from repro.arm import Run
 from repro.core.progress import Progress
 from repro.runs.plan import Plan
 from repro.runs.pool import Ended, Event, Failed, Kept, Pool, Stored, TrainingStopped
-from repro.runs.queue import Queue, work_of_all
+from repro.runs.queue import Queue
 from repro.runs.results import Results, TrainingFailed
-from repro.runs.time_left import Pace, Status
+from repro.runs.time_left import Pace, Status, work_of_all
 from repro.store import Store, StoreError
 from repro.store.upkeep import tidy
 
