@@ -37,7 +37,7 @@ from repro.own.training_run import FILES
 from repro.runs.pool import Batch, Event, Failed, Job, Pool, Stored, TrainingStopped
 from repro.store import Store
 
-POLL_SECONDS = 0.5
+LOOK_SECONDS = 0.5
 """Seconds between two looks for the files that jobs leave."""
 
 POLL_SECONDS = 10.0
@@ -171,7 +171,7 @@ class SlurmPool(Pool[SlurmBatch]):
             self._send(*resources)
         deadline = time.monotonic() + seconds
         while not (events := list(self._come())) and time.monotonic() < deadline:
-            time.sleep(POLL_SECONDS)
+            time.sleep(LOOK_SECONDS)
         yield from events
 
     def stop(self) -> None:

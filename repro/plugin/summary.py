@@ -304,38 +304,30 @@ def _rounded(number: float) -> float:
     return float(f"{number:.6g}")
 
 
+SHARED = (
+    *("claim", "profile", "data", "verdict", "sentence", "documented", "kind", "measured"),
+    *("machine", "one_look", "effect_size"),
+)
+"""The fields that an entry of a ledger has from the record of its claim as they are."""
+
+
 def _entry(record: ClaimRecord) -> Entry:
-    over = record.over_stored
+    over, is_reproduced = record.over_stored, record.verdict is Outcome.REPRODUCED
+    usual = PROFILES.get(record.profile)
     return Entry(
-        claim=record.claim,
-        profile=record.profile,
-        data=record.data,
-        verdict=record.verdict,
-        sentence=record.sentence,
-        documented=record.documented,
-        kind=record.kind,
-        measured=record.measured,
+        **{name: getattr(record, name) for name in SHARED},
         reason=record.reason if record.verdict is Outcome.INCONCLUSIVE else "",
-        machine=record.machine,
-        arms=record.labels if record.verdict is Outcome.REPRODUCED else (),
+        arms=record.labels if is_reproduced else (),
         past=[(_rounded(mean), _rounded(spread), n) for mean, spread, n in record.past],
-        looks=_own_looks(record),
+        looks=record.looks if usual and tuple(record.looks) != usual.looks else [],
         level=0.0 if record.level == LEVEL else record.level,
-        one_look=record.one_look,
-        effect_size=record.effect_size,
         over_stored=[_rounded(estimate) for estimate in over[:1]] + over[1:],
         levels=[
             (arm, metric, _rounded(mean), _rounded(sd), n)
             for arm, metric, mean, sd, n in record.levels
-            if record.verdict is Outcome.REPRODUCED
+            if is_reproduced
         ],
     )
-
-
-def _own_looks(record: ClaimRecord) -> list[int]:
-    """Return the looks that a claim itself declares; none if they are those of its profile."""
-    usual = PROFILES.get(record.profile)
-    return record.looks if usual and tuple(record.looks) != usual.looks else []
 
 
 def describe_plan(session: ClaimSession) -> str:
