@@ -133,8 +133,13 @@ class ProcessPool(LocalPool):
         trainers = [job.trainer for job in self._jobs if job.trainer]
         try:
             for job in self._jobs:
-                if job.trainer is not None:
-                    _ask_to_stop(job.trainer, job.batch)
+                arm = job.batch.arm
+                if job.trainer is None:
+                    continue
+                if isinstance(arm, OutsideArm) and not arm.epochs_reported:
+                    job.trainer.interrupt()  # it would never look for an end
+                else:
+                    job.trainer.send(None)  # it ends after one checkpoint
             _wait_for_ends(trainers)
         except KeyboardInterrupt:  # a second Ctrl-C: end without a last checkpoint
             pass
@@ -222,14 +227,6 @@ class ProcessPool(LocalPool):
     def _end(self, job: LocalJob, why: str = "", details: str = "") -> None:
         self._places.give_back(job.places)
         self._events.extend(self._over(job, why, details))
-
-
-def _ask_to_stop(trainer: TrainerProcess, batch: Batch) -> None:
-    """Ask for an end after one checkpoint; interrupt a black box that would never check."""
-    if isinstance(batch.arm, OutsideArm) and not batch.arm.epochs_reported:
-        trainer.interrupt()
-    else:
-        trainer.send(None)
 
 
 def _wait_for_ends(trainers: Sequence[TrainerProcess]) -> None:

@@ -54,11 +54,12 @@ class Collected:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         names = ("keyword", "markexpr", "deselect", "file_or_dir")
+        self.typed = from_command_line(config)
+        """The options of the command line, those of a worker's controller left out."""
+        self._choosing = {name: getattr(self.typed, name) for name in names}
+        """The options of the command line that select tests."""
         if workers.is_worker(config):
             self._choosing = config.workerinput[_CHOOSING]  # type: ignore[attr-defined]
-        else:
-            self._choosing = {name: getattr(from_command_line(config), name) for name in names}
-        """The options of the command line that select tests."""
         self._members: dict[pytest.Collector, list[pytest.Item | pytest.Collector]] = {}
         """The tests and classes of each collected file and class."""
         self._named: set[pytest.Item] = set()

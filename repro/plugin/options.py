@@ -66,17 +66,13 @@ def project_folder(config: pytest.Config) -> Path:
     with a store or a repository.
     """
     root = config.rootpath
-    if config.getoption("rootdir", None) and not _has_tests(config, root):
+    paths = (path_named(config, argument).resolve() for argument in config.args)
+    has_tests = all(path.is_relative_to(root.resolve()) for path in paths)
+    if config.getoption("rootdir", None) and not has_tests:
         root = project_of(config)
     elif config.inipath is not None:
         return root
     return project_above(root)
-
-
-def _has_tests(config: pytest.Config, root: Path) -> bool:
-    """Return whether all arguments of pytest are below a folder."""
-    paths = (path_named(config, argument).resolve() for argument in config.args)
-    return all(path.is_relative_to(root.resolve()) for path in paths)
 
 
 def project_of(config: pytest.Config) -> Path:
@@ -108,7 +104,7 @@ def check_options(config: pytest.Config) -> None:
     worker's error as a sentence. Options at their defaults are not checked, so that a session
     without claims imports nothing for them.
     """
-    from repro.ledger import LedgerError, ledgers_in  # not for the workers of xdist
+    from repro.ledger import LedgerError, ledgers_in, read_ledgers  # not for the workers of xdist
 
     try:
         _require_own_root(config)
@@ -127,7 +123,9 @@ def check_options(config: pytest.Config) -> None:
                 f"The store {store_folder(config)} has ledgers in it: name a folder for results"
                 " alone, which git is told to ignore."
             )
-        _check_ledgers(config)
+        for argument in config.args:
+            for place in places_with_ledgers(config, path_named(config, argument)):
+                read_ledgers(place)
     except (ValueError, LedgerError) as error:
         raise pytest.UsageError(str(error)) from error
 
@@ -192,15 +190,6 @@ def _require_folder(option: str, folder: Path) -> None:
         raise ValueError(f"{option} {folder} cannot be used: {place} may not be written to.")
 
 
-def _check_ledgers(config: pytest.Config) -> None:
-    """Raise LedgerError where a ledger of the session cannot be read."""
-    from repro.ledger import read_ledgers
-
-    for argument in config.args:
-        for place in places_with_ledgers(config, path_named(config, argument)):
-            read_ledgers(place)
-
-
 def path_named(config: pytest.Config, argument: str) -> Path:
     """Return the file or folder of an argument, which may be a node id."""
     return Path(os.path.abspath(config.invocation_params.dir / argument.partition("::")[0]))
@@ -245,7 +234,10 @@ def evidence_option(config: pytest.Config) -> str:
 
 
 def check_evidence(config: pytest.Config) -> None:
-    """Raise ValueError where evidence cannot be read, or stands beside options of training."""
+    """Judge at the profile of the evidence, if there is any.
+
+    Raises ValueError where it cannot be read, or stands beside options of training.
+    """
     if not option(config, "evidence"):
         return
     for name in ABOUT_TRAINING:
@@ -261,11 +253,6 @@ def check_evidence(config: pytest.Config) -> None:
     except EvidenceError as error:
         raise ValueError(str(error)) from error
     assert evidence is not None
-    _settle_profile(config, evidence)
-
-
-def _settle_profile(config: pytest.Config, evidence: EvidenceResults) -> None:
-    """Set the profile to that of the files; raises ValueError where they or an option disagree."""
     first, *others = evidence.files
     for file in others:
         if file.profile != first.profile:
@@ -274,7 +261,7 @@ def _settle_profile(config: pytest.Config, evidence: EvidenceResults) -> None:
                 f" {first.profile}: judge them one after the other."
             )
     asked = option(config, "profile")
-    if asked is not None and asked != first.profile:
+    if asked not in (None, first.profile):
         raise ValueError(
             f"{first.path} is of the profile {first.profile}; leave out --profile {asked}."
         )

@@ -113,21 +113,16 @@ class Trials:
                 )
             trials[here] = Trial(here, self)
         self.arms += trials
+        kinds = {type(arm).__name__: arm.documented_seeds for arm in self.arms}
         if self.recorded:
             self.judge.design = self._recorded_design()
-        else:
-            self._require_same_seeds()
-        return list(trials.values())
-
-    def _require_same_seeds(self) -> None:
-        """Raise ValueError where arms have different lists of documented seeds to pair."""
-        kinds = {type(arm).__name__: arm.documented_seeds for arm in self.arms}
-        if len(set(kinds.values())) > 1:
+        elif len(set(kinds.values())) > 1:
             listed = ", ".join(f"{name} {list(seeds) or 'none'}" for name, seeds in kinds.items())
             raise ValueError(
                 "The claim's arms are compared seed by seed, but their documented_seeds differ"
                 f" ({listed}): give all their classes the same ones."
             )
+        return list(trials.values())
 
     @property
     def recorded(self) -> list[RecordedArm]:
@@ -192,20 +187,18 @@ class Trials:
     @property
     def arms_used(self) -> list[ArmData]:
         """The arms behind the findings, in the order of the claim, with the keys of their runs."""
-        read = self._seeds_read
-        return [self._data_of(arm, read[arm]) for arm in dict.fromkeys(self.arms) if arm in read]
-
-    def _data_of(self, arm: Arm, count: int) -> ArmData:
-        seeds, settings = self._seeds(arm, count), arm.settings()
-        if isinstance(arm, RecordedArm):  # files in different folders may have the same name
-            settings["data"] = arm.content()
-        return ArmData(
-            label=arm.label,
-            study=arm.study,
-            settings=settings,
-            seeds=seeds,
-            keys=[result.key for result in self._results(arm, count)],
-        )
+        found: list[ArmData] = []
+        for arm in dict.fromkeys(self.arms):
+            if (count := self._seeds_read.get(arm)) is None:
+                continue
+            settings, seeds = arm.settings(), self._seeds(arm, count)
+            if isinstance(arm, RecordedArm):  # files in different folders may have the same name
+                settings["data"] = arm.content()
+            keys = [result.key for result in self._results(arm, count)]
+            found.append(
+                ArmData(label=arm.label, study=arm.study, settings=settings, seeds=seeds, keys=keys)
+            )
+        return found
 
     @property
     def machine(self) -> str:

@@ -79,21 +79,8 @@ class Training:
             self._end(number)
 
     def status(self, plan: Plan[Any]) -> Status:
-        """Return the progress of the plan."""
+        """Return the progress of the plan, and the expected time; None if nobody knows."""
         self._add_missing(plan)
-        held = "" if self._queue.batches else self._queue.in_training_elsewhere
-        return Status(
-            claims=plan.claims,
-            open=plan.open,
-            requested=0,
-            missing=len(plan.missing),
-            seconds_left=self._seconds_left(),
-            under_way=" | ".join(words for words, _ in self._shares.values()),
-            waits_for=self.pool.waits_for or held,
-        )
-
-    def _seconds_left(self) -> float | None:
-        """Return the expected time until all missing runs are trained; None if nobody knows."""
         now, left = time.monotonic(), self._queue.work
         paces = {kind: replace(pace) for kind, pace in self._queue.paces.items()}
         for batch in self._queue.batches.values():
@@ -104,10 +91,18 @@ class Training:
             if done:
                 seconds = now - self._began[batch.number]
                 paces.setdefault(kind, Pace()).add(work=done, seconds=seconds)
-        if any(left[kind] and kind not in paces for kind in self._queue.untimed):
-            return None
+        is_known = not any(left[kind] and kind not in paces for kind in self._queue.untimed)
         seconds = sum(paces.get(kind, Pace()).seconds(work) for kind, work in left.items())
-        return seconds / self.pool.trainers
+        held = "" if self._queue.batches else self._queue.in_training_elsewhere
+        return Status(
+            claims=plan.claims,
+            open=plan.open,
+            requested=0,
+            missing=len(plan.missing),
+            seconds_left=seconds / self.pool.trainers if is_known else None,
+            under_way=" | ".join(words for words, _ in self._shares.values()),
+            waits_for=self.pool.waits_for or held,
+        )
 
     def _hand_over(self, plan: Plan[Any]) -> None:
         """Submit batches while there is room, and note runs that other sessions have trained.
