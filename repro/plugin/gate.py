@@ -34,7 +34,7 @@ from repro.plugin.claims import (
 from repro.plugin.completeness import SPARED
 from repro.plugin.levels import NAME as LEVELS
 from repro.plugin.levels import level_pairs
-from repro.plugin.options import DEFAULT_PROFILE, evidence_option, option, reference_of
+from repro.plugin.options import DEFAULT_PROFILE, option, reference_of
 from repro.plugin.trials import Trials
 from repro.recorded.rows import Pattern
 from repro.report.lines import ERROR, PROPERTY, ClaimLine, claim_line
@@ -70,7 +70,9 @@ class Gate:
         self.reference = reference_of(config)
         """A reproduced claim is measured for the ledger over at least this number of seeds."""
         self._accepts = option(config, "update-ledger")
-        self._from_evidence = evidence_option(config)
+        evidence = option(config, "evidence")
+        self._evidence = shlex.join(evidence) if evidence else ""
+        """The files that the session judges from, as a command line names them."""
         self._has_report = bool(option(config, "report"))
         """Records without a report leave out its fields."""
 
@@ -302,7 +304,8 @@ class Gate:
         budget = f" --seed-budget {self._profile.budget}" if self._profile.budget else ""
         own = option(self._config, "level")
         level = f" --level {own:g}" if own and own != LEVEL else ""
-        return f"{size}{gate}{budget}{level}{self._from_evidence}"
+        evidence = f" --evidence {self._evidence}" if self._evidence else ""
+        return f"{size}{gate}{budget}{level}{evidence}"
 
     def _attach(
         self, item: pytest.Item, report: pytest.TestReport, record: ClaimRecord, gathered: Gathered
@@ -330,7 +333,7 @@ class Gate:
         if record.verdict is Outcome.NOT_RUN and lost:
             fail(report, f"{text}\nNot run; {lost}.")
         elif lost:
-            fail(report, shown_lines(f"{_explanation(record, entry, self._from_evidence)}\n{lost}"))
+            fail(report, shown_lines(f"{_explanation(record, entry, self._evidence)}\n{lost}"))
         elif record.verdict is Outcome.REPRODUCED:
             return
         elif record.verdict is Outcome.NOT_RUN:
@@ -341,7 +344,7 @@ class Gate:
             report.wasxfail = f"{record.verdict}: {shown(record.measured)}"
             report.longrepr = (record.file, record.line, text)
         else:
-            fail(report, shown_lines(_explanation(record, entry, self._from_evidence)))
+            fail(report, shown_lines(_explanation(record, entry, self._evidence)))
 
 
 def fail(report: Any, why: str) -> None:
@@ -412,15 +415,14 @@ def _is_here(data: str, entry: Entry, item: pytest.Item) -> bool:
     return any(path.exists() for path, _ in Pattern(data).paths_in(item.path.parent))
 
 
-def _explanation(record: ClaimRecord, entry: Entry | None, from_evidence: str) -> str:
+def _explanation(record: ClaimRecord, entry: Entry | None, evidence: str) -> str:
     before = f"accepted in the ledger: {entry.verdict}" if entry else "not in the ledger yet"
     if entry and entry.machine:
         before += f" on {entry.machine}"
     accept = "accept this finding with: --update-ledger"
-    if from_evidence:
-        files = from_evidence.removeprefix(" --evidence ")
+    if evidence:
         accept = (
-            f"judged from {files}; to accept this finding, add the files to a store (python -m"
+            f"judged from {evidence}; to accept this finding, add the files to a store (python -m"
             " repro evidence add) and judge it there with --update-ledger"
         )
     return "\n".join(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -225,12 +224,6 @@ def evidence_of(config: pytest.Config) -> EvidenceResults | None:
         config.stash[EVIDENCE] = EvidenceResults.read(paths, project=project_folder(config))
     evidence: EvidenceResults | None = config.stash.get(EVIDENCE, None)
     return evidence
-
-
-def evidence_option(config: pytest.Config) -> str:
-    """Return the `--evidence` option for a command that judges from the same files."""
-    named = option(config, "evidence") or ()
-    return f" --evidence {shlex.join(named)}" if named else ""
 
 
 def check_evidence(config: pytest.Config) -> None:

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property, partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import pytest
@@ -66,18 +65,22 @@ class ClaimSession:
     """The work of one pytest process on the selected claims."""
 
     @classmethod
-    def of(cls, session: pytest.Session, items: Sequence[pytest.Item]) -> Self:
+    def of(cls, session: pytest.Session, marked: Sequence[pytest.Item]) -> Self:
         """Make the session from the options; a bad option ends pytest with a sentence."""
         try:
-            return cls(session, items)
+            return cls(session, marked)
         except (ValueError, StoreError, EvidenceError) as error:
             if is_worker(session.config):
                 end_session(session.config, error)
             raise pytest.UsageError(str(error)) from error
 
-    def __init__(self, session: pytest.Session, items: Sequence[pytest.Item]) -> None:
-        self.session = session
-        config = session.config
+    def __init__(self, session: pytest.Session, marked: Sequence[pytest.Item]) -> None:
+        self.session, self.config = session, (config := session.config)
+        self.project = project_folder(config)
+        self.items = [item for item in marked if item.get_closest_marker("claim")]
+        """The claims that were selected."""
+        self.figures = [item for item in marked if item.get_closest_marker("figure")]
+        """The figures that were selected."""
         profile = profile_named(option(config, "profile"), budget=option(config, "seed-budget"))
         first_look_only = option(config, "gate") and not option(config, "update-ledger")
         self.profile = profile.at_first_look if first_look_only else profile
@@ -86,7 +89,6 @@ class ClaimSession:
         self.requested: dict[Run, None] = {}
         """The distinct runs that claims have asked for."""
         self.gate = Gate(config, self.profile)
-        self._marked = items
         self.unreadable: dict[pytest.Item, str] = {}
         """The claims whose tests raise an error of their own, and the error."""
         self.store: Store | None = None
@@ -106,27 +108,7 @@ class ClaimSession:
         self._gathered: dict[pytest.Item, Gathered] = {}
         """The fixture of each claim whose test runs, until the claim is judged."""
 
-    @property
-    def config(self) -> pytest.Config:
-        """The options of the session."""
-        return self.session.config
-
-    @property
-    def project(self) -> Path:
-        """The folder of the project."""
-        return project_folder(self.config)
-
     # The claims, and the results that they read
-
-    @cached_property
-    def items(self) -> list[pytest.Item]:
-        """The claims that were selected."""
-        return [item for item in self._marked if item.get_closest_marker("claim")]
-
-    @cached_property
-    def figures(self) -> list[pytest.Item]:
-        """The figures that were selected."""
-        return [item for item in self._marked if item.get_closest_marker("figure")]
 
     @cached_property
     def refused(self) -> dict[pytest.Item, str]:
