@@ -213,16 +213,13 @@ class SlurmPool(Pool[SlurmBatch]):
         for key, said in list(self._said.items()):
             if key not in self._asked:  # a job that was started again says it again
                 del self._said[key]
-            elif said.why or self._is_stored(said):
+            # on a network's disk a result may come later than the file that says so
+            elif said.why or self._store.measured(said.key) is not None:
                 del self._said[key]
                 yield from self._done(key, said)
         if time.monotonic() - self._polled >= POLL_SECONDS:
             self._polled = time.monotonic()
             yield from self._look()
-
-    def _is_stored(self, said: Said) -> bool:
-        """Tell whether a result is seen here; on a network's disk it may come later than a file."""
-        return self._store.measured(said.key) is not None
 
     def _stored_of(self, addresses: Iterable[str]) -> Iterator[str]:
         """Yield the keys of the results of runs."""
@@ -376,11 +373,14 @@ class SlurmQueue:
 
         Raises `TrainingStopped` where Slurm does not take it.
         """
+        path = os.pathsep.join(os.path.abspath(place) for place in sys.path)
+        given = [f"PYTHONPATH={path}", "OMP_NUM_THREADS=1"]  # with this process's modules
+        python = shlex.join(["env", f"--chdir={self._project}", *given, sys.executable])
         try:
             training = SlurmTraining(
                 self._root, self._project, list(batches), self._said, self._device, self._minutes
             )
-            executor = SlurmExecutor(self.folder, TIME_LIMITS, python=self._python())
+            executor = SlurmExecutor(self.folder, TIME_LIMITS, python=python)
             executor.update_parameters(**self._parameters(cores, devices))
             return str(executor.submit(training).job_id)
         except (FailedJobError, FailedSubmissionError, OSError) as error:
@@ -427,12 +427,6 @@ class SlurmQueue:
             return f"It left no log at {path}; that has to be on a disk that all nodes share."
         lines = path.read_text(errors="replace").splitlines()[-LOG_LINES:]
         return "\n".join([f"The end of its log, {path}:", *lines])
-
-    def _python(self) -> str:
-        """Return a shell command for Python with this process's module path."""
-        path = os.pathsep.join(os.path.abspath(place) for place in sys.path)
-        given = [f"PYTHONPATH={path}", "OMP_NUM_THREADS=1"]
-        return shlex.join(["env", f"--chdir={self._project}", *given, sys.executable])
 
     def _parameters(self, cores: int, devices: int) -> dict[str, Any]:
         """Return the parameters of a job: ours, and over them those that the user has given."""

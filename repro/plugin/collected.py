@@ -40,14 +40,6 @@ class Seen(NamedTuple):
     """The claim's sentence; a renamed claim still has it."""
 
 
-def _seen(claim: pytest.Item, state: str) -> Seen:
-    from repro.plugin.claims import mark_of, name_or_none  # not for a session without claims
-
-    name = name_or_none(claim) or ""
-    said = mark_of(claim).sentence if name else ""
-    return Seen(claim.nodeid, str(claim.path), name, state, said)
-
-
 class Collected:
     """The claims that pytest collects, in each process that does; a plugin of pytest."""
 
@@ -99,8 +91,14 @@ class Collected:
         excused = self._left_out_by_the_command_line(items) if claims else set()
         excused |= {item.nodeid for item in unnamed}
         for item in claims:
+            from repro.plugin.claims import claim_id, mark_or_none  # a session without does without
+
             state = BY_HAND if item.nodeid in excused else OTHERWISE
-            self.claims[item.nodeid] = _seen(item, SELECTED if item.nodeid in selected else state)
+            if item.nodeid in selected:
+                state = SELECTED
+            mark = mark_or_none(item)
+            name, sentence = (claim_id(item), mark.sentence) if mark else ("", "")
+            self.claims[item.nodeid] = Seen(item.nodeid, str(item.path), name, state, sentence)
         self.goes_by_failures = self._leaves_out_what_passed(items)
         if workers.is_worker(self._config):
             paths = list(map(str, self.paths))

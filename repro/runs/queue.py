@@ -10,7 +10,7 @@ import itertools
 import math
 import time
 from collections import defaultdict, deque
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack
 from functools import cache
 from heapq import heappop, heappush
@@ -253,22 +253,17 @@ class Queue:
         self.in_training.update(runs)
         start = runs[0].arm.starts_from
         found = self._results.get(start) if start is not None else None
+        is_known = kind in self.paces or kind not in self.untimed
+        seconds = self.paces.get(kind, Pace()).seconds(work_of_all(runs))
         self.batches[number] = Batch(
             number,
             {run: self._results.identity(run) for run in runs},
             kind[1],
             commit_of(self._project),
-            self._seconds(runs),
+            seconds if is_known else math.inf,
             found.content if found is not None else "",
         )
         return self.batches[number]
-
-    def _seconds(self, runs: Sequence[Run]) -> float:
-        """Return the expected time of a batch; infinite where nobody knows."""
-        kind = self.kind_of(runs[0].arm)
-        if kind in self.untimed and kind not in self.paces:
-            return math.inf
-        return self.paces.get(kind, Pace()).seconds(work_of_all(runs))
 
     def _hold(self, run: Run, held: ExitStack) -> bool:
         """Take the lock of a run, unless another session holds it or has stored the run."""
