@@ -66,8 +66,8 @@ def project_folder(config: pytest.Config) -> Path:
     """
     root = config.rootpath
     paths = (path_named(config, argument).resolve() for argument in config.args)
-    has_tests = all(path.is_relative_to(root.resolve()) for path in paths)
-    if config.getoption("rootdir", None) and not has_tests:
+    is_told = config.getoption("rootdir", None)
+    if is_told and not all(path.is_relative_to(root.resolve()) for path in paths):
         root = project_of(config)
     elif config.inipath is not None:
         return root

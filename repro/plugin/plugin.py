@@ -350,29 +350,29 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     claims = claims_of(item.config)
-    if claims is None or not item.get_closest_marker("claim"):
-        report = yield
-    elif item in claims.refused:
-        report = yield
+    if claims is None:
+        return (yield)
+    is_claim = item.get_closest_marker("claim") is not None
+    if is_claim and call.when == "call":
+        from repro.plugin.claim_verdict import shorten
+
+        shorten(item, call)
+    report = yield
+    if is_claim and item in claims.refused:
         claims.gate.announce_error(item, None, report)
-    else:
-        report = yield from _judged_report(claims, item, call)
-    if claims is not None and call.when != "teardown" and takes_results(item):
+    elif is_claim:
+        _judge(claims, item, call, report)
+    if call.when != "teardown" and takes_results(item):
         from repro.plugin.completeness import OUTCOME
 
         report.user_properties.append((OUTCOME, report.outcome))  # shows if a hook changes it later
     return report
 
 
-def _judged_report(
-    claims: ClaimSession, item: pytest.Item, call: pytest.CallInfo[None]
-) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def _judge(
+    claims: ClaimSession, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport
+) -> None:
     """Make a verdict of the report that pytest makes of a claim's test."""
-    from repro.plugin.claim_verdict import shorten
-
-    if call.when == "call":
-        shorten(item, call)
-    report = yield
     try:
         if call.when == "call":
             claims.judge(item, call, report)
@@ -386,7 +386,6 @@ def _judged_report(
 
         fail(report, f"This claim could not be judged: {shown_lines(said_in_full(error))}")
         claims.gate.announce_error(item, error, report)
-    return report
 
 
 # The end

@@ -235,19 +235,14 @@ class Trials:
     @property
     def remarks(self) -> list[str]:
         """Remarks on the verdicts: diverged runs, and doubts because of the origin of runs."""
-        read = self._seeds_read.items()
-        recorded = [(arm, count) for arm, count in read if isinstance(arm, RecordedArm)]
-        trained = (
-            []
-            if recorded
-            else [Run(arm, seed) for arm, count in read for seed in self._seeds(arm, count)]
-        )
-        return [
-            *dict.fromkeys(self.diverged),
-            *(line for arm, count in recorded for line in not_finite(arm, arm.seeds(count))),
-            *self.results.remarks(trained),
-            *remarks_on(self.findings, self.recorded),
-        ]
+        lines, read = list(dict.fromkeys(self.diverged)), self._seeds_read.items()
+        if not self.recorded:
+            runs = [Run(arm, seed) for arm, count in read for seed in self._seeds(arm, count)]
+            return [*lines, *self.results.remarks(runs)]
+        for arm, count in read:
+            if isinstance(arm, RecordedArm):
+                lines += not_finite(arm, arm.seeds(count))
+        return [*lines, *remarks_on(self.findings, self.recorded)]
 
     def values(self, arm: Arm, count: int) -> list[Values]:
         """Return the values of an arm's first seeds; raises `RunsMissing` where some are missing.
@@ -256,7 +251,8 @@ class Trials:
         seeds of each.
         """
         self._require(count)
-        require_same_ends(self.recorded, self.metrics)
+        if self.recorded:
+            require_same_ends(self.recorded, self.metrics)
         self._seeds_read[arm] = max(count, self._seeds_read.get(arm, 0))
         return [result.values for result in self._results(arm, count)]
 
