@@ -175,7 +175,11 @@ class _Attempt:
             why = said_in_full(error)
             if ran_out_of_memory(error):
                 self.out_of_memory = said(error) or why
-            elif self._is_to_be_stacked and not self._has_begun:
+            elif (
+                self.engine == "stacked"
+                and not self._has_begun
+                and self.runs[0].arm.stacks_on(self.device)
+            ):
                 first = why.partition(". ")[0]
                 self.not_stacked = textwrap.shorten(first, LONGEST, placeholder=" …")
             else:
@@ -183,10 +187,6 @@ class _Attempt:
                 for run in self.left:
                     text = f"{name_of(run)}, failed to train: {why}"
                     yield Failed(run, text, details, error.__traceback__ if self.shows else None)
-
-    @property
-    def _is_to_be_stacked(self) -> bool:
-        return self.engine == "stacked" and self.runs[0].arm.stacks_on(self.device)
 
     def _finished(self) -> Iterator[Finished]:
         """Yield the runs as they are done, and show the progress of the others."""

@@ -31,10 +31,11 @@ from repro.plugin.claims import (
     mark_of,
     mark_or_none,
 )
+from repro.plugin.command_line import option
 from repro.plugin.completeness import SPARED
 from repro.plugin.levels import NAME as LEVELS
 from repro.plugin.levels import level_pairs
-from repro.plugin.options import DEFAULT_PROFILE, option, reference_of
+from repro.plugin.options import DEFAULT_PROFILE, reference_of
 from repro.plugin.trials import Trials
 from repro.recorded.rows import Pattern
 from repro.report.lines import ERROR, PROPERTY, ClaimLine, claim_line

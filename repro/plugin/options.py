@@ -17,8 +17,6 @@ from repro.store import DEFAULT_STORE, RUNS, project_above
 if TYPE_CHECKING:
     from repro.evidence.reader import EvidenceResults
 
-__all__ = ["option"]
-
 DEFAULT_PROFILE = "ci"
 
 ENGINES = ("auto", "loop", "stacked")

@@ -173,14 +173,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if figures and not (option(config, "report") or INSTEAD in config.stash):
         config.hook.pytest_deselected(items=figures)
         items[:] = [item for item in items if item not in figures]
-    items.sort(key=_waits)
+    # first tests without training, and last figures
+    items.sort(key=lambda x: 2 if x.get_closest_marker("figure") else int(takes_results(x)))
     if config.getoption("collectonly") and config.get_verbosity() > 0:
         show_sentences(items)
-
-
-def _waits(item: pytest.Item) -> int:
-    """Return a number by which tests without training come first, and figures last."""
-    return 2 if item.get_closest_marker("figure") else int(takes_results(item))
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -36,10 +36,10 @@ from repro.plugin.claims import (
     quiet,
     with_other_fixtures,
 )
+from repro.plugin.command_line import option
 from repro.plugin.gate import Gate
 from repro.plugin.options import (
     evidence_of,
-    option,
     project_folder,
     project_of,
     store_folder,
