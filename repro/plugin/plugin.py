@@ -184,6 +184,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     marked = [item for item in session.items if takes_results(item)]
     if marked:
         config.stash[MARKED] = marked
+        plugins.register(Turns())
         if not workers.is_worker(config):
             read_reports(config)
     elif session.items and INSTEAD not in config.stash:  # pytest's tests are none of our business
@@ -243,30 +244,34 @@ def _shows_tests_alone(config: pytest.Config) -> bool:
     return bool(asked.collectonly or asked.setupplan or asked.setuponly)
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)  # outside of other plugins' time limits
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Wait until a claim has the runs that it is known to miss.
+class Turns:
+    """Runs each claim in its turn; a plugin of pytest, registered last to come before others."""
 
-    A worker of xdist reads it now, and no other claim: one that ends its process would be mistaken
-    for another.
-    """
-    if takes_results(item) and not _shows_tests_alone(item.config):
-        claims = session_of(item.session)
-        if workers.is_worker(item.config):
-            claims.make_plan([item])
-        claims.wait_for(item)
-    return (yield)
+    @pytest.hookimpl(wrapper=True, tryfirst=True)  # outside of other plugins' time limits
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        """Wait until a claim has the runs that it is known to miss.
 
+        A worker of xdist reads it now, and no other claim: one that ends its process would be
+        mistaken for another.
+        """
+        if takes_results(item) and not _shows_tests_alone(item.config):
+            claims = session_of(item.session)
+            if workers.is_worker(item.config):
+                claims.make_plan([item])
+            claims.wait_for(item)
+        return (yield)
 
-@pytest.hookimpl(specname="pytest_runtest_protocol", tryfirst=True)
-def pytest_runtest_protocol_here(item: pytest.Item, nextitem: pytest.Item | None) -> object:
-    """Run a claim in this process, without pytest-forked: a fork would share the trainers."""
-    plugins = item.config.pluginmanager
-    forks = plugins.getplugin("pytest_forked") if takes_results(item) else None
-    if forks is None:
-        return None
-    protocol = plugins.subset_hook_caller("pytest_runtest_protocol", [forks, sys.modules[__name__]])
-    return protocol(item=item, nextitem=nextitem)
+    @pytest.hookimpl(specname="pytest_runtest_protocol", tryfirst=True)
+    def pytest_runtest_protocol_here(
+        self, item: pytest.Item, nextitem: pytest.Item | None
+    ) -> object:
+        """Run a claim in this process, without pytest-forked: a fork would share the trainers."""
+        plugins = item.config.pluginmanager
+        forks = plugins.getplugin("pytest_forked") if takes_results(item) else None
+        if forks is None:
+            return None
+        protocol = plugins.subset_hook_caller("pytest_runtest_protocol", [forks, self])
+        return protocol(item=item, nextitem=nextitem)
 
 
 def _describe_plan(claims: ClaimSession) -> None:
