@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import torch._dynamo  # noqa: F401  # as the first optimiser does: a second that is no test's own
@@ -10,10 +11,9 @@ from repro.backends.batch_files import StoreFiles, stored
 from repro.backends.local import InProcessPool
 from repro.backends.trainer import train_batch
 from repro.code.trace import Today, counted
-from repro.core.progress import Progress
 from repro.runs.identity import arms_of, settings_of
 from repro.runs.plan import Plan
-from repro.runs.pool import Advanced, Ended, Trained
+from repro.runs.pool import Ended, Trained
 from repro.runs.results import Results
 from repro.runs.training import Training
 from repro.store import Made, Store, run_files, run_key
@@ -31,20 +31,15 @@ class StoringPool(InProcessPool):
         files = StoreFiles(
             self._store,
             job.batch,
-            show=lambda progress: self.advanced(Advanced(job.batch.number, progress)),
+            show=partial(self.show, job.batch.number),
             devices={},
         )
         options = {"engine": job.batch.engine, "device": self.device, "shows": self._shows}
         for event in train_batch(list(job.batch.runs), files=files, **options):
-            yield from self._pending()
             if isinstance(event, Trained):
                 made = trace_of(self._project, arms_of(event.run.arm))
-                yield stored(replace(event, trace=made), job.batch, self._store)
-            elif isinstance(event, Progress):
-                yield Advanced(job.batch.number, event)
-            else:
-                yield event
-        yield from self._pending()
+                event = replace(event, trace=made)
+            yield stored(event, job.batch, self._store)
         yield Ended(job.batch.number)
 
 

@@ -6,7 +6,7 @@ import json
 import os
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from repro.arm import Run
@@ -33,6 +33,10 @@ _LENGTH = 8
 """The bytes of a number in a checkpoint."""
 
 
+class Stopped(BaseException):
+    """Ends training; a user's `except Exception` does not catch it."""
+
+
 class StoreFiles(Files):
     """The checkpoints and folders of a batch's runs, and the parameters that they start from.
 
@@ -57,7 +61,7 @@ class StoreFiles(Files):
         """The traces that lie beside the files of runs."""
         self._cost = 0.0
         """The seconds that writing the last checkpoint of all runs took."""
-        self.has_saved_last = False
+        self._has_saved_last = False
         """True after the last checkpoint before a stop."""
 
     @property
@@ -65,9 +69,9 @@ class StoreFiles(Files):
         return f"{self.engine}:".encode()
 
     def wants_checkpoint(self) -> bool:
-        self.has_saved_last = self._is_stopping()
+        self._has_saved_last = self._is_stopping()
         since = time.monotonic() - self._saved_at
-        is_due = self.has_saved_last or since > max(SAVE_SECONDS, self._cost / SHARE_OF_SAVING)
+        is_due = self._has_saved_last or since > max(SAVE_SECONDS, self._cost / SHARE_OF_SAVING)
         if is_due:
             self._saved_at, self._cost = time.monotonic(), 0.0
         return is_due
@@ -133,10 +137,16 @@ class StoreFiles(Files):
             self._noted[run] = made
 
     def show(self, progress: Progress) -> None:
+        """Show the progress; raises `Stopped` after the last checkpoint before a stop.
+
+        A black box has written its own when it reports progress.
+        """
         for run in self._folders:
             if os.path.isdir(self._folders[run]):
                 self._note_folder(run)
         self._show(progress)
+        if self._has_saved_last or (self._folders and self._is_stopping()):
+            raise Stopped
 
     def load_weights(self, run: Run) -> bytes:
         assert self._batch.arm.starts_from == run
@@ -145,19 +155,11 @@ class StoreFiles(Files):
         assert stored.weights is not None
         return stored.weights
 
-    def stored(
-        self, events: Iterable[Progress | Trained | Failed]
-    ) -> Iterator[Progress | Stored | Failed]:
-        """Yield events, and put each trained run into the store."""
-        for event in events:
-            if isinstance(event, Trained):
-                yield stored(event, self._batch, self._store)
-            else:
-                yield event
 
-
-def stored(event: Trained, batch: Batch, store: Store) -> Stored | Failed:
+def stored(event: Trained | Failed, batch: Batch, store: Store) -> Stored | Failed:
     """Put the result of a run into the store; the run fails if a value cannot be written."""
+    if isinstance(event, Failed):
+        return event
     assert event.trace, "a process that stores results records what makes them"
     how = {**event.provenance, **batch.origin}
     made = Made(settings_of(event.run.arm), store.put_trace(event.trace), batch.start)

@@ -17,7 +17,7 @@ from typing import Any
 from repro.arm import Run
 from repro.backends.batch_files import stored_start
 from repro.backends.packed import packed, require_not_loading
-from repro.backends.places import Places, cores_of, devices_of, places_on, require_devices
+from repro.backends.places import Places, cores, cores_of, devices_of, places_on, require_devices
 from repro.backends.trainer import train_batch, within
 from repro.backends.trainer_process import TrainerProcess, Unread
 from repro.core.device import resolve_device, use_accelerator
@@ -27,7 +27,7 @@ from repro.imports import interrupts_held
 from repro.own.arm import OutsideArm
 from repro.own.training_run import Files
 from repro.runs.identity import name_of
-from repro.runs.pool import Advanced, Batch, Ended, Event, Failed, Job, Kept, Pool, Stored, Trained
+from repro.runs.pool import Batch, Ended, Event, Failed, Job, Kept, Pool, Stored, Trained
 from repro.store import Result, Store, StoreError
 from repro.store.key import plain
 
@@ -99,9 +99,11 @@ class ProcessPool(LocalPool):
     >>> pool.stop()
     """
 
-    def __init__(self, store: Store, *, device: str, trainers: int, project: Path) -> None:
+    def __init__(
+        self, store: Store, *, device: str, project: Path, trainers: int | None = None
+    ) -> None:
         require_not_loading()
-        super().__init__(store, device, trainers, project)
+        super().__init__(store, device, trainers or cores(), project)
         self._idle: list[TrainerProcess] = []
 
     @property
@@ -131,8 +133,13 @@ class ProcessPool(LocalPool):
         trainers = [job.trainer for job in self._jobs if job.trainer]
         try:
             for job in self._jobs:
-                if job.trainer is not None:
-                    _ask_to_stop(job.trainer, job.batch)
+                arm = job.batch.arm
+                if job.trainer is None:
+                    continue
+                if isinstance(arm, OutsideArm) and not arm.epochs_reported:
+                    job.trainer.interrupt()  # it would never look for an end
+                else:
+                    job.trainer.send(None)  # it ends after one checkpoint
             _wait_for_ends(trainers)
         except KeyboardInterrupt:  # a second Ctrl-C: end without a last checkpoint
             pass
@@ -201,7 +208,7 @@ class ProcessPool(LocalPool):
     def _take(self, job: LocalJob, event: Any) -> None:
         match event:
             case Progress():
-                self._events.append(Advanced(job.batch.number, event))
+                self.show(job.batch.number, event)
             case Stored(place, _) | Failed(place):
                 run = list(job.batch.runs)[place]  # type: ignore[call-overload]
                 job.left.remove(run)
@@ -220,14 +227,6 @@ class ProcessPool(LocalPool):
     def _end(self, job: LocalJob, why: str = "", details: str = "") -> None:
         self._places.give_back(job.places)
         self._events.extend(self._over(job, why, details))
-
-
-def _ask_to_stop(trainer: TrainerProcess, batch: Batch) -> None:
-    """Ask for an end after one checkpoint; interrupt a black box that would never check."""
-    if isinstance(batch.arm, OutsideArm) and not batch.arm.epochs_reported:
-        trainer.interrupt()
-    else:
-        trainer.send(None)
 
 
 def _wait_for_ends(trainers: Sequence[TrainerProcess]) -> None:
@@ -253,7 +252,7 @@ class _OwnFiles(Files):
         self._pool, self._store, self._batch = pool, store, batch
 
     def show(self, progress: Progress) -> None:
-        self._pool.advanced(Advanced(self._batch.number, progress))
+        self._pool.show(self._batch.number, progress)
 
     def load_weights(self, run: Run) -> bytes:
         kept = self._pool.kept.get(run)
@@ -297,10 +296,6 @@ class InProcessPool(LocalPool):
         self._jobs.clear()
         self._events.clear()
 
-    def advanced(self, event: Advanced) -> None:
-        """Note how far a batch is, from within its training."""
-        self._events.append(event)
-
     def _train(self, job: LocalJob) -> Iterator[Event]:
         batch, numbers = job.batch, self._places.names.index
         devices = {f"{self.device}:{numbers(name)}": name for name in job.places}
@@ -314,15 +309,7 @@ class InProcessPool(LocalPool):
             shows=self._shows,
         )
         for event in within(events, exit_refused):
-            yield from self._pending()
-            match event:
-                case Progress():
-                    yield Advanced(batch.number, event)
-                case Trained():
-                    yield self._kept(event, batch)
-                case Failed():
-                    yield event
-        yield from self._pending()
+            yield self._kept(event, batch) if isinstance(event, Trained) else event
         yield Ended(batch.number)
 
     def _kept(self, event: Trained, batch: Batch) -> Kept | Failed:

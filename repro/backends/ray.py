@@ -28,7 +28,6 @@ from repro.backends.places import cores_of, devices_of, numbered_accelerators, r
 from repro.backends.trainer import train_here
 from repro.code import record
 from repro.code.trace import TRACER, Trace
-from repro.core.progress import Progress
 from repro.data.locate import data_folder
 from repro.own.training_run import Files
 from repro.runs.pool import Batch, Event, Failed, Job, Pool, Trained, TrainingStopped
@@ -161,8 +160,7 @@ class RayPool(Pool[RayJob]):
                     event = ray.get(next(job.task))
                     if event.run in job.left:  # else Ray has trained the batch again
                         job.left.remove(event.run)
-                        is_trained = isinstance(event, Trained)
-                        yield stored(event, job.batch, self._store) if is_trained else event
+                        yield stored(event, job.batch, self._store)
             if not job.task.is_finished():
                 return
         except RayError as error:
@@ -209,9 +207,7 @@ def _train(
         TRACER.goes_on_from(start)
     batch: Batch = pickle.loads(packed)
     files = Files(numbered_accelerators(device), weights=weights)
-    for event in train_here(batch, device=device, files=files):
-        if not isinstance(event, Progress):
-            yield event
+    yield from train_here(batch, device=device, files=files)
 
 
 def environment_of(project: Path, store: Path) -> dict[str, Any]:

@@ -27,18 +27,17 @@ from submitit.core.utils import FailedJobError, FailedSubmissionError, JobPaths
 from submitit.helpers import DelayedSubmission
 
 from repro.arm import Run
-from repro.backends.batch_files import StoreFiles
+from repro.backends.batch_files import StoreFiles, stored
 from repro.backends.cluster import device_of_nodes
 from repro.backends.places import cores_of, devices_of, numbered_accelerators
 from repro.backends.trainer import train_here
 from repro.code import record
-from repro.core.progress import Progress
 from repro.files import write_beside
 from repro.own.training_run import FILES
 from repro.runs.pool import Batch, Event, Failed, Job, Pool, Stored, TrainingStopped
 from repro.store import Store
 
-POLL_SECONDS = 0.5
+LOOK_SECONDS = 0.5
 """Seconds between two looks for the files that jobs leave."""
 
 POLL_SECONDS = 10.0
@@ -172,7 +171,7 @@ class SlurmPool(Pool[SlurmBatch]):
             self._send(*resources)
         deadline = time.monotonic() + seconds
         while not (events := list(self._come())) and time.monotonic() < deadline:
-            time.sleep(POLL_SECONDS)
+            time.sleep(LOOK_SECONDS)
         yield from events
 
     def stop(self) -> None:
@@ -214,16 +213,13 @@ class SlurmPool(Pool[SlurmBatch]):
         for key, said in list(self._said.items()):
             if key not in self._asked:  # a job that was started again says it again
                 del self._said[key]
-            elif said.why or self._is_stored(said):
+            # on a network's disk a result may come later than the file that says so
+            elif said.why or self._store.measured(said.key) is not None:
                 del self._said[key]
                 yield from self._done(key, said)
         if time.monotonic() - self._polled >= POLL_SECONDS:
             self._polled = time.monotonic()
             yield from self._look()
-
-    def _is_stored(self, said: Said) -> bool:
-        """Tell whether a result is seen here; on a network's disk it may come later than a file."""
-        return self._store.measured(said.key) is not None
 
     def _stored_of(self, addresses: Iterable[str]) -> Iterator[str]:
         """Yield the keys of the results of runs."""
@@ -299,17 +295,18 @@ class SlurmTraining:
         for number, batch in enumerate(list(self.batches)):
             devices = numbered_accelerators(self.device)
             files = StoreFiles(store, batch, show=lambda progress: None, devices=devices)
-            for event in files.stored(train_here(batch, device=self.device, files=files)):
+            for event in train_here(batch, device=self.device, files=files):
                 if self._is_ending:  # submitit's exit was caught as an error of the training
                     sys.exit(-1)
-                if isinstance(event, Failed):
-                    self._say(batch, event.run, Said("", event.why, event.details))
-                elif isinstance(event, Stored):
-                    self._say(batch, event.run, Said(event.key))
-                    self._has_stored = True
-                if not isinstance(event, Progress):  # a job that is started again begins here
-                    left = [run for run in self.batches[number].runs if run != event.run]
-                    self.batches[number] = batch.part(left)
+                match stored(event, batch, store):
+                    case Failed(run, why, details):
+                        self._say(batch, run, Said("", why, details))
+                    case Stored(run, key):
+                        self._say(batch, run, Said(key))
+                        self._has_stored = True
+                # a job that is started again begins here
+                left = [run for run in self.batches[number].runs if run != event.run]
+                self.batches[number] = batch.part(left)
 
     def checkpoint(self) -> DelayedSubmission:
         """Return the job, for Slurm to start it again; submitit calls this when time is up.
@@ -376,11 +373,14 @@ class SlurmQueue:
 
         Raises `TrainingStopped` where Slurm does not take it.
         """
+        path = os.pathsep.join(os.path.abspath(place) for place in sys.path)
+        given = [f"PYTHONPATH={path}", "OMP_NUM_THREADS=1"]  # with this process's modules
+        python = shlex.join(["env", f"--chdir={self._project}", *given, sys.executable])
         try:
             training = SlurmTraining(
                 self._root, self._project, list(batches), self._said, self._device, self._minutes
             )
-            executor = SlurmExecutor(self.folder, TIME_LIMITS, python=self._python())
+            executor = SlurmExecutor(self.folder, TIME_LIMITS, python=python)
             executor.update_parameters(**self._parameters(cores, devices))
             return str(executor.submit(training).job_id)
         except (FailedJobError, FailedSubmissionError, OSError) as error:
@@ -427,12 +427,6 @@ class SlurmQueue:
             return f"It left no log at {path}; that has to be on a disk that all nodes share."
         lines = path.read_text(errors="replace").splitlines()[-LOG_LINES:]
         return "\n".join([f"The end of its log, {path}:", *lines])
-
-    def _python(self) -> str:
-        """Return a shell command for Python with this process's module path."""
-        path = os.pathsep.join(os.path.abspath(place) for place in sys.path)
-        given = [f"PYTHONPATH={path}", "OMP_NUM_THREADS=1"]
-        return shlex.join(["env", f"--chdir={self._project}", *given, sys.executable])
 
     def _parameters(self, cores: int, devices: int) -> dict[str, Any]:
         """Return the parameters of a job: ours, and over them those that the user has given."""

@@ -18,7 +18,7 @@ from contextlib import (
 from dataclasses import dataclass, field, fields, is_dataclass
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from repro.arm import Arm, Run
 from repro.code import record
@@ -36,9 +36,6 @@ from repro.store import StoreError, run_key
 from repro.studies import study_of
 from repro.text import said, said_in_full
 
-if TYPE_CHECKING:
-    from repro.core.study import Study
-
 _widths: dict[tuple[str, str], int] = {}
 """The runs of a program that memory held where it could not hold more, by program and device."""
 
@@ -46,7 +43,7 @@ LONGEST = 160
 """Characters that are kept of why a program is not stacked."""
 
 
-def train_here(batch: Batch, *, device: str, files: Files) -> Iterator[Progress | Trained | Failed]:
+def train_here(batch: Batch, *, device: str, files: Files) -> Iterator[Trained | Failed]:
     """Train the runs of a batch that are the same runs in this process; the others fail.
 
     So other data or versions are noticed. The trace says by which code a run was made.
@@ -74,11 +71,12 @@ def train_here(batch: Batch, *, device: str, files: Files) -> Iterator[Progress 
 
 def train_batch(
     runs: Sequence[Run], *, engine: str, device: str, files: Files, shows: bool = False
-) -> Iterator[Progress | Trained | Failed]:
+) -> Iterator[Trained | Failed]:
     """Train runs of one program together, or in halves where memory cannot hold them all.
 
     Where they cannot be stacked, they are trained one after another, and their provenance says so.
-    With `shows` they print on the screen and can be stopped by a debugger.
+    Their progress goes to `files`. With `shows` they print on the screen, and a debugger can stop
+    them.
 
     >>> for event in train_batch(batch.runs, engine="stacked", device="cpu", files=files):
     ...     print(event)
@@ -152,35 +150,36 @@ class _Attempt:
     left: list[Run] = field(init=False)
     out_of_memory: str = field(default="", init=False)
     not_stacked: str = field(default="", init=False)
+    _has_begun: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         self.runs = [Run(made_again(run.arm), run.seed) for run in self.runs]
         self.left = list(self.runs)
         self._began = time.monotonic()
 
-    def train(self) -> Iterator[Progress | Trained | Failed]:
+    def train(self) -> Iterator[Trained | Failed]:
         if has_torch():
             import_whole("torch")
         one_thread()
-        printed, has_begun = Printed(), False
+        printed = Printed()
         try:
             taking = nullcontext if self.shows else printed.taking
-            for event in within(self._events(), taking):
-                has_begun = True
-                if isinstance(event, Finished):
-                    self.left.remove(event.run)
-                    with record.unheard():
-                        how, made = self._how(event.run), TRACER.trace(arms=arms_of(event.run.arm))
-                    yield Trained(event.run, event.values, how, event.weights, made)
-                else:
-                    yield event
+            for event in within(self._finished(), taking):
+                self.left.remove(event.run)
+                with record.unheard():
+                    how, made = self._how(event.run), TRACER.trace(arms=arms_of(event.run.arm))
+                yield Trained(event.run, event.values, how, event.weights, made)
         except StoreError:  # it is the store that fails, and no run
             raise
         except (Exception, SystemExit) as error:
             why = said_in_full(error)
             if ran_out_of_memory(error):
                 self.out_of_memory = said(error) or why
-            elif self._is_to_be_stacked and not has_begun:
+            elif (
+                self.engine == "stacked"
+                and not self._has_begun
+                and self.runs[0].arm.stacks_on(self.device)
+            ):
                 first = why.partition(". ")[0]
                 self.not_stacked = textwrap.shorten(first, LONGEST, placeholder=" …")
             else:
@@ -189,26 +188,24 @@ class _Attempt:
                     text = f"{name_of(run)}, failed to train: {why}"
                     yield Failed(run, text, details, error.__traceback__ if self.shows else None)
 
-    @property
-    def _is_to_be_stacked(self) -> bool:
-        return self.engine == "stacked" and self.runs[0].arm.stacks_on(self.device)
-
-    def _events(self) -> Iterator[Progress | Finished]:
+    def _finished(self) -> Iterator[Finished]:
+        """Yield the runs as they are done, and show the progress of the others."""
         study = study_of(self.runs[0].arm)
         self.files.engine = self.engine
         if isinstance(study, OutsideStudy):
             yield from study.training(self.runs, self.files)
-        else:
-            yield from self._in_core(study)
-
-    def _in_core(self, study: Study) -> Iterator[Progress | Finished]:
+            return
         import torch
 
         from repro.core.train import training
 
         device, engine = torch.device(self.device), self.engine
         for event in training(study, self.runs, engine=engine, device=device, files=self.files):
-            if isinstance(event, Finished) and "loss" in event.values.get("measures", ()):
+            self._has_begun = True
+            if isinstance(event, Progress):
+                self.files.show(event)
+                continue
+            if "loss" in event.values.get("measures", ()):
                 raise ValueError(
                     "the study measures a `loss`, which is the name of the training loss in a run's"
                     " history; give the measure another name."

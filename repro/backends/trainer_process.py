@@ -26,7 +26,7 @@ from queue import SimpleQueue
 from threading import Event, Thread
 from typing import Any, NoReturn
 
-from repro.backends.batch_files import StoreFiles
+from repro.backends.batch_files import Stopped, StoreFiles, stored
 from repro.backends.packed import unpacked
 from repro.backends.places import numbered_accelerators
 from repro.backends.trainer import MOST, Printed, details_of, train_here
@@ -165,10 +165,6 @@ class TrainerProcess:
             os.killpg(self._process.pid, number)
 
 
-class Stopped(BaseException):
-    """Ends training; a user's `except Exception` does not catch it."""
-
-
 class _NoInput(io.TextIOBase):
     """Replaces the terminal's input, which a trainer does not have."""
 
@@ -225,34 +221,18 @@ def _train(
         return
     sent_at = 0.0
 
-    def tell(progress: Progress) -> None:
+    def show(progress: Progress) -> None:
         nonlocal sent_at
         if time.monotonic() - sent_at >= SECONDS_BETWEEN_WORDS:
             sent_at = time.monotonic()
             send(progress)
 
-    def show(progress: Progress) -> None:
-        tell(progress)
-        if stopping.is_set():  # a black box has written its checkpoint when it reports progress
-            raise Stopped
-
-    files = StoreFiles(
-        store,
-        batch,
-        show=show,
-        devices=numbered_accelerators(device),
-        is_stopping=stopping.is_set,
-    )
-    places = {run: place for place, run in enumerate(batch.runs)}
-    training = train_here(batch, device=device, files=files)
+    devices, places = numbered_accelerators(device), list(batch.runs)
+    files = StoreFiles(store, batch, show=show, devices=devices, is_stopping=stopping.is_set)
     try:
-        for event in files.stored(training):
-            if isinstance(event, Progress):
-                tell(event)
-                if files.has_saved_last:
-                    raise Stopped
-            else:
-                send(replace(event, run=places[event.run]))  # type: ignore[arg-type]
+        for event in train_here(batch, device=device, files=files):
+            said = stored(event, batch, store)
+            send(replace(said, run=places.index(said.run)))  # type: ignore[arg-type]
     except StoreError as error:
         send(error)
     if device == "cuda":  # another process may train there next

@@ -113,7 +113,6 @@ def _pack(chosen: argparse.Namespace) -> int:
     """Pack the stored runs of claims, and name the claims that lack some."""
     session = collected(chosen, "profile", "seed_budget", "store", "device")
     results = session.results
-    assert session.training is not None
     assert isinstance(results, Results)
     missing = session.read_everything()
     runs = list(results.read())
@@ -133,7 +132,7 @@ def _pack(chosen: argparse.Namespace) -> int:
         profile=session.profile.name,
         claims=session.names,
         results=results,
-        weights_of=session.training.store if chosen.weights else None,
+        weights_of=session.store if chosen.weights else None,
     )
     size = chosen.file.stat().st_size
     print(f"wrote {chosen.file}: {len(packed.lines)} runs, {size:,} bytes, {packed.sha256[:12]}")
@@ -248,8 +247,8 @@ class _Reading:
         cls, chosen: argparse.Namespace, root: Path, profile: str, device: str
     ) -> _Reading:
         session = collected(chosen, store=root, profile=profile)
-        assert session.training is not None
-        results = WithFormer(session.training.store, device=device, project=session.project)
+        assert session.store is not None
+        results = WithFormer(session.store, device=device, project=session.project)
         session.results, session.known = results, WithRecorded(results)
         session.read_everything()
         return cls(session, results.found, None)
@@ -288,8 +287,8 @@ class _Reading:
         return f"wrote {self.path}: {len(records)} runs, {len(new)} of them renewed{unread}"
 
     def _into_store(self, new: Mapping[Run, Result], traces: Mapping[str, Trace]) -> str:
-        assert self.session.training is not None
-        store = self.session.training.store
+        store = self.session.store
+        assert store is not None
         for trace in traces.values():
             store.put_trace(trace)
         for run, result in new.items():

@@ -44,8 +44,8 @@ def _table(chosen: argparse.Namespace) -> int:
     places: list[StoredRuns] = [RecordedRuns([session.known.by_key()])]
     if isinstance(session.results, EvidenceResults):
         places.append(session.results)
-    if session.training is not None:
-        places.append(session.training.store)
+    if session.store is not None:
+        places.append(session.store)
     columns, rows = columns_of(claims), rows_of(claims, *places)
     if chosen.into is None:
         write_table(sys.stdout, columns, rows)

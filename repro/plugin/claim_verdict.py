@@ -90,8 +90,9 @@ def verdict(
         reason = Reason.UNTESTABLE if isinstance(raised, Untestable) else Reason.HERE
         return ClaimVerdict(Outcome.NOT_RUN, why=said(raised), reason=reason)
     if raised is not None and not isinstance(raised, AssertionError):
+        details = raised.details if isinstance(raised, TrainingFailed) else ""
         is_said = isinstance(raised, SAID_IN_FULL)
-        return ClaimVerdict(error=said_with_details(raised) if is_said else "")
+        return ClaimVerdict(error=f"{said(raised)}\n{details}".rstrip() if is_said else "")
     outcome = Outcome.REPRODUCED if raised is None else _failing(gathered)[0].outcome
     if again := looked_again(entry, gathered):
         return ClaimVerdict(Outcome.NOT_RUN, why=again, reason=Reason.HERE)
@@ -104,32 +105,26 @@ def verdict(
     if outcome is not Outcome.INCONCLUSIVE:
         return ClaimVerdict(outcome, change_kind=kind, change=change)
     reason = Reason(getattr(_failing(gathered)[0], "beyond", ""))  # findings of documents have none
-    one_look = _spent(gathered)
+    spends_its_level = isinstance(gathered.design, OneLook)
+    spends_its_level = spends_its_level and not isinstance(gathered.design, AnyTime)
+    one_look = _seeds(gathered) if spends_its_level else ()
     return ClaimVerdict(outcome, reason=reason, change_kind=kind, change=change, one_look=one_look)
-
-
-def said_with_details(error: BaseException) -> str:
-    """Return the message of an error; with the traceback and output, if training raised it."""
-    details = error.details if isinstance(error, TrainingFailed) else ""
-    return f"{said(error)}\n{details}".rstrip()
 
 
 def shorten(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
     """Remove the frames of repro from the traceback of a claim's test, or the whole traceback."""
     if not item.config.getoption("fulltrace", False):
         usual = item._traceback_filter  # applied first: it expects the whole traceback
-        item._traceback_filter = (  # type: ignore[method-assign]
-            lambda excinfo: _without_ours(usual(excinfo))
-        )
+
+        def filtered(excinfo: pytest.ExceptionInfo[BaseException]) -> Traceback:
+            whole = usual(excinfo)
+            theirs = whole.filter(lambda entry: not Path(entry.path).is_relative_to(_OURS))
+            return theirs if len(theirs) else whole
+
+        item._traceback_filter = filtered  # type: ignore[method-assign]
     if call.excinfo is not None and isinstance(call.excinfo.value, SAID_IN_FULL):
         # a verdict replaces the traceback, which is slow to format
         item.repr_failure = lambda excinfo, style=None: ""  # type: ignore[method-assign]
-
-
-def _without_ours(traceback: Traceback) -> Traceback:
-    """Remove the frames of repro, if that leaves any frame."""
-    theirs = traceback.filter(lambda entry: not Path(entry.path).is_relative_to(_OURS))
-    return theirs if len(theirs) else traceback
 
 
 def _change(entry: Entry | None, outcome: Outcome) -> tuple[Change, str]:
@@ -257,12 +252,6 @@ def looked_again(entry: Entry | None, gathered: Gathered) -> str:
         f" {design.one_sided_level:.2%} to {both:.2%} at most: say looks=({first}, {second}) in"
         " recorded(…), or claim it on runs that are all new"
     )
-
-
-def _spent(gathered: Gathered) -> tuple[int, ...]:
-    """Return the seeds of each side, if one look spent the whole level; else none."""
-    is_one_look = isinstance(gathered.design, OneLook)
-    return _seeds(gathered) if is_one_look and not isinstance(gathered.design, AnyTime) else ()
 
 
 def _seeds(gathered: Gathered) -> tuple[int, ...]:

@@ -40,25 +40,18 @@ class Seen(NamedTuple):
     """The claim's sentence; a renamed claim still has it."""
 
 
-def _seen(claim: pytest.Item, state: str) -> Seen:
-    from repro.plugin.claims import mark_of, name_or_none  # not for a session without claims
-
-    name = name_or_none(claim) or ""
-    said = mark_of(claim).sentence if name else ""
-    return Seen(claim.nodeid, str(claim.path), name, state, said)
-
-
 class Collected:
     """The claims that pytest collects, in each process that does; a plugin of pytest."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         names = ("keyword", "markexpr", "deselect", "file_or_dir")
+        self.typed = from_command_line(config)
+        """The options of the command line, those of a worker's controller left out."""
+        self._choosing = {name: getattr(self.typed, name) for name in names}
+        """The options of the command line that select tests."""
         if workers.is_worker(config):
             self._choosing = config.workerinput[_CHOOSING]  # type: ignore[attr-defined]
-        else:
-            self._choosing = {name: getattr(from_command_line(config), name) for name in names}
-        """The options of the command line that select tests."""
         self._members: dict[pytest.Collector, list[pytest.Item | pytest.Collector]] = {}
         """The tests and classes of each collected file and class."""
         self._named: set[pytest.Item] = set()
@@ -98,8 +91,14 @@ class Collected:
         excused = self._left_out_by_the_command_line(items) if claims else set()
         excused |= {item.nodeid for item in unnamed}
         for item in claims:
+            from repro.plugin.claims import claim_id, mark_or_none  # a session without does without
+
             state = BY_HAND if item.nodeid in excused else OTHERWISE
-            self.claims[item.nodeid] = _seen(item, SELECTED if item.nodeid in selected else state)
+            if item.nodeid in selected:
+                state = SELECTED
+            mark = mark_or_none(item)
+            name, sentence = (claim_id(item), mark.sentence) if mark else ("", "")
+            self.claims[item.nodeid] = Seen(item.nodeid, str(item.path), name, state, sentence)
         self.goes_by_failures = self._leaves_out_what_passed(items)
         if workers.is_worker(self._config):
             paths = list(map(str, self.paths))

@@ -27,7 +27,7 @@ import pytest
 from repro.ledger import Entry, Ledger, LedgerError, locked, read_ledgers
 from repro.plugin import workers
 from repro.plugin.collected import OTHERWISE, SELECTED, Collected, Seen
-from repro.plugin.command_line import from_command_line, option
+from repro.plugin.command_line import option
 from repro.plugin.options import path_named, places_with_ledgers, runs_no_test
 from repro.report.lines import NOT_RUN, REPRODUCED
 from repro.text import counted
@@ -49,7 +49,7 @@ class Completeness:
 
     def __init__(self, config: pytest.Config, collected: Collected) -> None:
         self._config, self._collected = config, collected
-        self._typed = from_command_line(config)
+        self._typed = collected.typed
         self._judged: set[str] = set()
         self._failed: set[str] = set()
         self._is_idle = True
@@ -87,8 +87,6 @@ class Completeness:
         self, session: pytest.Session, exitstatus: int
     ) -> Generator[None, None, None]:
         self.has_ended = True
-        if hasattr(self._config, "workerinput"):
-            return (yield)
         nothing = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
         has_ended = exitstatus in (*nothing, pytest.ExitCode.TESTS_FAILED)
         is_red = has_ended and not runs_no_test(self._config) and self._is_red(session)

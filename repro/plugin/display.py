@@ -51,10 +51,17 @@ MARKUP = {
 
 
 class Display:
-    """Shows the claims of pytest's reports, and the progress of training; a plugin of pytest."""
+    """Shows the claims of pytest's reports, and the progress of training; a plugin of pytest.
+
+    A terminal has permanent lines, and one changing line below them. A quiet session has none.
+    """
 
     def __init__(self, terminal: pytest.TerminalReporter | None, *, is_brief: bool = True) -> None:
-        self._screen, self._is_brief = Screen(terminal), is_brief
+        self._terminal, self._is_brief = terminal, is_brief
+        self._is_live = terminal is not None and bool(terminal.isatty)
+        self._is_shown = False
+        """True while the changing line is on the terminal."""
+        self._written = time.monotonic()
         self._counts: Counter[str] = Counter()
         """The number of judged claims with training, by verdict."""
         self._counted: list[ClaimLine] = []
@@ -63,30 +70,46 @@ class Display:
         """The number of claims whose verdict is the one in the ledger."""
         self._status: Status | None = None
 
+    # The progress of training
+
     def say(self, line: str) -> None:
         """Write a line that stays."""
-        self._screen.write(textwrap.fill(line, self._screen.width, subsequent_indent="  "))
-        self._screen.flush()
+        self._write(textwrap.fill(line, self._width, subsequent_indent="  "))
 
     def show(self, status: Status) -> None:
-        """Show the progress of training, in place of the former progress."""
+        """Show the progress of training in place of the former; a file gets a line now and then."""
         self._status = status
-        if status.missing:
-            self._screen.keep(progress_line(status, self._counts, width=self._screen.width))
-        else:
-            self._screen.erase()
-        self._screen.flush()
+        if self._terminal is None:
+            return
+        if not status.missing:
+            self._erase()
+            self._terminal.flush()
+            return
+        line = progress_line(status, self._counts, width=self._width)
+        if self._is_live:
+            if not self._is_shown:
+                self._start_line()
+            self._terminal.rewrite(line, erase=True)
+            self._terminal.flush()
+            self._is_shown = True
+        elif time.monotonic() - self._written > SECONDS_BETWEEN_LINES:
+            self._write(line)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logstart(self) -> None:
-        self._screen.erase()  # pytest may name the next file, in a new line
+        self._erase()  # pytest may name the next file, in a new line
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_keyboard_interrupt(self) -> None:
+        self._erase()
+
+    # Judged claims
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        texts = [str(text) for name, text in report.user_properties if name == PROPERTY]
-        for claim in map(ClaimLine.from_json, texts):
-            self._announce(claim)
-            self._screen.flush()
+        for name, text in report.user_properties:
+            if name == PROPERTY:
+                self._announce(ClaimLine.from_json(str(text)))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_report_teststatus(
@@ -97,20 +120,6 @@ class Display:
         is_announced = any(name == PROPERTY for name, _ in getattr(report, "user_properties", ()))
         return (status[0], "", status[2]) if is_announced and self._is_brief else status
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_keyboard_interrupt(self) -> None:
-        self._screen.erase()
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self) -> None:
-        self._screen.erase()
-        self._announce_counted()
-        self._screen.leave()
-
-    def pytest_terminal_summary(self, exitstatus: int) -> None:
-        if self._status is not None and exitstatus == pytest.ExitCode.INTERRUPTED:
-            self._screen.write(stopped_line(self._status))
-
     def _announce(self, claim: ClaimLine) -> None:
         if not claim.about_a_document:
             self._counts[claim.verdict] += 1
@@ -118,70 +127,51 @@ class Display:
             self._counted.append(claim)
         if claim.is_only_counted or (claim.verdict == NOT_RUN and not claim.fails):
             return  # the summary has the reasons of claims that were not run
-        if claim.is_known and not self._screen.is_verbose:
+        if claim.is_known and not (self._terminal and self._terminal.verbosity > 0):
             self._known += 1
             if self._known > MOST_KNOWN:
                 return
-        line = verdict_line(claim, width=self._screen.width)
-        self._screen.write(line, coloured=claim.verdict)
+        self._write(verdict_line(claim, width=self._width), coloured=claim.verdict)
         if claim.details:
-            details = textwrap.indent(shown_lines(claim.details), "    ")
-            self._screen.write(details.rstrip())
+            self._write(textwrap.indent(shown_lines(claim.details), "    ").rstrip())
 
-    def _announce_counted(self) -> None:
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        self._erase()
         if self._counted:
-            self._screen.write(counted_line(self._counted), coloured=REPRODUCED)
+            self._write(counted_line(self._counted), coloured=REPRODUCED)
         if self._known > MOST_KNOWN:
-            self._screen.write(known_line(self._known - MOST_KNOWN))
-        self._counted.clear()
+            self._write(known_line(self._known - MOST_KNOWN))
+        if self._terminal is not None:
+            self._terminal.ensure_newline()
 
+    def pytest_terminal_summary(self, exitstatus: int) -> None:
+        if self._status is not None and exitstatus == pytest.ExitCode.INTERRUPTED:
+            self._write(stopped_line(self._status))
 
-class Screen:
-    """A terminal with permanent lines and one changing line below, or a file of lines."""
-
-    def __init__(self, terminal: pytest.TerminalReporter | None) -> None:
-        self._terminal = terminal
-        self._is_live = terminal is not None and bool(terminal.isatty)
-        self._is_shown = False
-        self._written = time.monotonic()
+    # The terminal
 
     @property
-    def width(self) -> int:
+    def _width(self) -> int:
         """The largest number of characters in a line."""
         return shutil.get_terminal_size().columns - 1 if self._is_live else WIDTH_OF_A_FILE
 
-    @property
-    def is_verbose(self) -> bool:
-        """True with `-v`."""
-        return self._terminal is not None and self._terminal.verbosity > 0
-
-    def write(self, line: str, *, coloured: str = "") -> None:
+    def _write(self, line: str, *, coloured: str = "") -> None:
         """Write a permanent line; the verdict at its beginning is coloured."""
         if self._terminal is None:
             return
         file = self._terminal.currentfspath
-        self.erase()
+        self._erase()
         self._start_line()
         self._terminal.currentfspath = None
         self._terminal.write(coloured, **MARKUP.get(coloured, {}))
         self._terminal.write_line(line.removeprefix(coloured))
         if self._terminal.verbosity == 0:
             self._terminal.currentfspath = file  # else pytest names the file before each test
+        self._terminal.flush()
         self._written = time.monotonic()
 
-    def keep(self, line: str) -> None:
-        """Show the changing line; a file gets it if it has had no line for long."""
-        if self._terminal is None:
-            return
-        if self._is_live:
-            if not self._is_shown:
-                self._start_line()
-            self._terminal.rewrite(line, erase=True)
-            self._is_shown = True
-        elif time.monotonic() - self._written > SECONDS_BETWEEN_LINES:
-            self.write(line)
-
-    def erase(self) -> None:
+    def _erase(self) -> None:
         """Remove the changing line."""
         if self._terminal is not None and self._is_shown:
             self._terminal.rewrite("", erase=True)
@@ -194,16 +184,6 @@ class Screen:
         if self._terminal is not None and self._terminal._tw.width_of_current_line:
             self._terminal.currentfspath = None
             self._terminal._tw.line()
-
-    def leave(self) -> None:
-        """Start a new line for pytest's summary."""
-        if self._terminal is not None:
-            self._terminal.ensure_newline()
-
-    def flush(self) -> None:
-        """Flush the output."""
-        if self._terminal is not None:
-            self._terminal.flush()
 
 
 def display_of(config: pytest.Config) -> Display:

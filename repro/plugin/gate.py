@@ -22,7 +22,7 @@ from repro.judge import (
     reference,
 )
 from repro.judge.verdict import wrap
-from repro.ledger import Change, Entry, Ledger, Ledgers
+from repro.ledger import Change, Entry, Ledgers
 from repro.plugin.claim_verdict import SAID_IN_FULL, ClaimVerdict, Gathered, named, verdict
 from repro.plugin.claims import (
     ClaimMark,
@@ -31,10 +31,11 @@ from repro.plugin.claims import (
     mark_of,
     mark_or_none,
 )
+from repro.plugin.command_line import option
 from repro.plugin.completeness import SPARED
 from repro.plugin.levels import NAME as LEVELS
 from repro.plugin.levels import level_pairs
-from repro.plugin.options import DEFAULT_PROFILE, evidence_option, option, reference_of
+from repro.plugin.options import DEFAULT_PROFILE, reference_of
 from repro.plugin.trials import Trials
 from repro.recorded.rows import Pattern
 from repro.report.lines import ERROR, PROPERTY, ClaimLine, claim_line
@@ -70,7 +71,9 @@ class Gate:
         self.reference = reference_of(config)
         """A reproduced claim is measured for the ledger over at least this number of seeds."""
         self._accepts = option(config, "update-ledger")
-        self._from_evidence = evidence_option(config)
+        evidence = option(config, "evidence")
+        self._evidence = shlex.join(evidence) if evidence else ""
+        """The files that the session judges from, as a command line names them."""
         self._has_report = bool(option(config, "report"))
         """Records without a report leave out its fields."""
 
@@ -99,12 +102,15 @@ class Gate:
                 fail(report, shown_lines(found.error))
             self.announce_error(item, raised, report)
             return []
-        other = _other_arms(found, gathered, entry) or _other_level(found, gathered, entry)
-        fewer = _fewer_seeds(compared, gathered, entry)
+        other = fewer = ""
+        if entry is not None and isinstance(gathered, Trials):
+            if found.outcome is not Outcome.NOT_RUN:
+                other = _unlike(found.outcome, gathered, entry)
+            fewer = _fewer_seeds(compared, gathered, entry)
         if other or fewer:
             change = "; ".join(filter(None, [found.change, other, fewer]))
             found = replace(found, change=change, change_kind=found.change_kind or Change.UNLIKE)
-        record = self._record(item, found, gathered, compared, entry)
+        record = self._record(item, found, gathered, compared, entry, looks)
         if found.outcome is Outcome.NOT_RUN:
             lost = self._is_missed(item, gathered.data, gathered.profile_name)
             if self.skip_reason(item, gathered.profile_name, gathered.data):
@@ -244,6 +250,7 @@ class Gate:
         gathered: Gathered,
         compared: Compared,
         entry: Entry | None,
+        looks: list[int],
     ) -> ClaimRecord:
         assert found.outcome is not None
         mark, claim, ledger = mark_of(item), claim_id(item), self.ledgers.of(item.path)
@@ -251,6 +258,7 @@ class Gate:
         file, line, _ = item.location
         trials = gathered if isinstance(gathered, Trials) else None
         is_written = self._accepts or self._has_report
+        others = ledger.opposed(claim, gathered.profile_name, found.outcome.value)
         return ClaimRecord(
             claim=claim,
             sentence=mark.sentence,
@@ -263,11 +271,11 @@ class Gate:
             verdict=found.outcome,
             reason=found.reason,
             p=gathered.p if is_run else None,
-            level=gathered.declared_level if is_run and isinstance(gathered, Trials) else 0.0,
+            level=trials.declared_level if trials is not None and is_run else 0.0,
             false_at_most=gathered.level if is_run else 0.0,
-            looks=_looks(mark, gathered) if is_run else [],
+            looks=looks if is_run else [],
             accepted=entry.verdict if entry else None,
-            opposed=_opposed(ledger, claim, gathered.profile_name, found.outcome),
+            opposed="; ".join(f"{e.verdict} at {e.profile} ({e.data})" for e in others) or None,
             change=found.change,
             change_kind=found.change_kind,
             one_look=list(found.one_look),
@@ -297,7 +305,8 @@ class Gate:
         budget = f" --seed-budget {self._profile.budget}" if self._profile.budget else ""
         own = option(self._config, "level")
         level = f" --level {own:g}" if own and own != LEVEL else ""
-        return f"{size}{gate}{budget}{level}{self._from_evidence}"
+        evidence = f" --evidence {self._evidence}" if self._evidence else ""
+        return f"{size}{gate}{budget}{level}{evidence}"
 
     def _attach(
         self, item: pytest.Item, report: pytest.TestReport, record: ClaimRecord, gathered: Gathered
@@ -325,7 +334,7 @@ class Gate:
         if record.verdict is Outcome.NOT_RUN and lost:
             fail(report, f"{text}\nNot run; {lost}.")
         elif lost:
-            fail(report, shown_lines(f"{_explanation(record, entry, self._from_evidence)}\n{lost}"))
+            fail(report, shown_lines(f"{_explanation(record, entry, self._evidence)}\n{lost}"))
         elif record.verdict is Outcome.REPRODUCED:
             return
         elif record.verdict is Outcome.NOT_RUN:
@@ -336,7 +345,7 @@ class Gate:
             report.wasxfail = f"{record.verdict}: {shown(record.measured)}"
             report.longrepr = (record.file, record.line, text)
         else:
-            fail(report, shown_lines(_explanation(record, entry, self._from_evidence)))
+            fail(report, shown_lines(_explanation(record, entry, self._evidence)))
 
 
 def fail(report: Any, why: str) -> None:
@@ -367,44 +376,33 @@ def _looks(mark: ClaimMark, gathered: Gathered) -> list[int]:
     return list(mark.looks_at(profile) if profile else design.looks)
 
 
-def _other_arms(found: ClaimVerdict, gathered: Gathered, entry: Entry | None) -> str:
-    """Say that a claim compares other arms than its reproduced entry; empty where it does not.
+def _unlike(outcome: Outcome, trials: Trials, entry: Entry) -> str:
+    """Say that a claim compares other arms than its entry, or at another level; else nothing.
 
     The test of a claim that does not hold ends early, and may not have come to all of its arms.
     """
-    if not isinstance(gathered, Trials) or found.outcome is Outcome.NOT_RUN:
-        return ""
-    if entry is None or not entry.arms:
-        return ""
-    new = [f"{label} here" for label in gathered.labels if label not in entry.arms]
-    gone = [f"{label} there" for label in entry.arms if label not in gathered.labels]
-    if not new and (not gone or found.outcome is not Outcome.REPRODUCED):
-        return ""
-    return f"compares other arms than the ledger's: {', '.join([*new, *gone])}"
-
-
-def _other_level(found: ClaimVerdict, gathered: Gathered, entry: Entry | None) -> str:
-    """Say that a claim is judged at another level than its entry; empty where it is not."""
-    if not isinstance(gathered, Trials) or found.outcome is Outcome.NOT_RUN or entry is None:
-        return ""
-    now, then = gathered.declared_level, entry.level or LEVEL
+    new = [f"{label} here" for label in trials.labels if label not in entry.arms]
+    gone = [f"{label} there" for label in entry.arms if label not in trials.labels]
+    if entry.arms and (new or (gone and outcome is Outcome.REPRODUCED)):
+        return f"compares other arms than the ledger's: {', '.join([*new, *gone])}"
+    now, then = trials.declared_level, entry.level or LEVEL
     return "" if now == then else f"is judged at a level of {now:.3%}, and in the ledger {then:.3%}"
 
 
-def _fewer_seeds(compared: Compared, gathered: Gathered, entry: Entry | None) -> str:
+def _fewer_seeds(compared: Compared, trials: Trials, entry: Entry) -> str:
     """Say that recorded runs behind a reproduced entry are gone; empty where none is.
 
     Of samples that are not paired, a comparison has the seeds of the smaller one, and levels have
     those of each.
     """
-    if entry is None or not (isinstance(gathered, Trials) and gathered.recorded):
+    if not trials.recorded:
         return ""
     pairs = [
         (there.seeds, here.seeds)
         for each in compared.with_ledger
         for there, here in zip(each.accepted, each.measured, strict=True)
     ]
-    now = {(arm, metric): seeds for arm, metric, *_, seeds in gathered.levels}
+    now = {(arm, metric): seeds for arm, metric, *_, seeds in trials.levels}
     levels = (((arm, metric), seeds) for arm, metric, *_, seeds in entry.levels)
     pairs += [(seeds, now[place]) for place, seeds in levels if place in now]
     fewer = [(there, here) for there, here in pairs if here < there]
@@ -418,21 +416,14 @@ def _is_here(data: str, entry: Entry, item: pytest.Item) -> bool:
     return any(path.exists() for path, _ in Pattern(data).paths_in(item.path.parent))
 
 
-def _opposed(ledger: Ledger, claim: str, profile: str, outcome: Outcome) -> str | None:
-    """Name the opposite verdicts on a claim that the ledger has at other profiles."""
-    others = ledger.opposed(claim, profile, outcome.value)
-    return "; ".join(f"{e.verdict} at {e.profile} ({e.data})" for e in others) or None
-
-
-def _explanation(record: ClaimRecord, entry: Entry | None, from_evidence: str) -> str:
+def _explanation(record: ClaimRecord, entry: Entry | None, evidence: str) -> str:
     before = f"accepted in the ledger: {entry.verdict}" if entry else "not in the ledger yet"
     if entry and entry.machine:
         before += f" on {entry.machine}"
     accept = "accept this finding with: --update-ledger"
-    if from_evidence:
-        files = from_evidence.removeprefix(" --evidence ")
+    if evidence:
         accept = (
-            f"judged from {files}; to accept this finding, add the files to a store (python -m"
+            f"judged from {evidence}; to accept this finding, add the files to a store (python -m"
             " repro evidence add) and judge it there with --update-ledger"
         )
     return "\n".join(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -17,8 +16,6 @@ from repro.store import DEFAULT_STORE, RUNS, project_above
 
 if TYPE_CHECKING:
     from repro.evidence.reader import EvidenceResults
-
-__all__ = ["option"]
 
 DEFAULT_PROFILE = "ci"
 
@@ -66,17 +63,13 @@ def project_folder(config: pytest.Config) -> Path:
     with a store or a repository.
     """
     root = config.rootpath
-    if config.getoption("rootdir", None) and not _has_tests(config, root):
+    paths = (path_named(config, argument).resolve() for argument in config.args)
+    is_told = config.getoption("rootdir", None)
+    if is_told and not all(path.is_relative_to(root.resolve()) for path in paths):
         root = project_of(config)
     elif config.inipath is not None:
         return root
     return project_above(root)
-
-
-def _has_tests(config: pytest.Config, root: Path) -> bool:
-    """Return whether all arguments of pytest are below a folder."""
-    paths = (path_named(config, argument).resolve() for argument in config.args)
-    return all(path.is_relative_to(root.resolve()) for path in paths)
 
 
 def project_of(config: pytest.Config) -> Path:
@@ -108,7 +101,7 @@ def check_options(config: pytest.Config) -> None:
     worker's error as a sentence. Options at their defaults are not checked, so that a session
     without claims imports nothing for them.
     """
-    from repro.ledger import LedgerError, ledgers_in  # not for the workers of xdist
+    from repro.ledger import LedgerError, ledgers_in, read_ledgers  # not for the workers of xdist
 
     try:
         _require_own_root(config)
@@ -127,7 +120,9 @@ def check_options(config: pytest.Config) -> None:
                 f"The store {store_folder(config)} has ledgers in it: name a folder for results"
                 " alone, which git is told to ignore."
             )
-        _check_ledgers(config)
+        for argument in config.args:
+            for place in places_with_ledgers(config, path_named(config, argument)):
+                read_ledgers(place)
     except (ValueError, LedgerError) as error:
         raise pytest.UsageError(str(error)) from error
 
@@ -192,15 +187,6 @@ def _require_folder(option: str, folder: Path) -> None:
         raise ValueError(f"{option} {folder} cannot be used: {place} may not be written to.")
 
 
-def _check_ledgers(config: pytest.Config) -> None:
-    """Raise LedgerError where a ledger of the session cannot be read."""
-    from repro.ledger import read_ledgers
-
-    for argument in config.args:
-        for place in places_with_ledgers(config, path_named(config, argument)):
-            read_ledgers(place)
-
-
 def path_named(config: pytest.Config, argument: str) -> Path:
     """Return the file or folder of an argument, which may be a node id."""
     return Path(os.path.abspath(config.invocation_params.dir / argument.partition("::")[0]))
@@ -228,24 +214,21 @@ def reference_of(config: pytest.Config) -> int:
 
 def evidence_of(config: pytest.Config) -> EvidenceResults | None:
     """Return the evidence of `--evidence`, read once; None without it. Raises EvidenceError."""
-    from repro.evidence.reader import EvidenceResults
-
     named = option(config, "evidence")
     if named and EVIDENCE not in config.stash:
+        from repro.evidence.reader import EvidenceResults
+
         paths = map(Path, map(os.path.expanduser, named))
         config.stash[EVIDENCE] = EvidenceResults.read(paths, project=project_folder(config))
     evidence: EvidenceResults | None = config.stash.get(EVIDENCE, None)
     return evidence
 
 
-def evidence_option(config: pytest.Config) -> str:
-    """Return the `--evidence` option for a command that judges from the same files."""
-    named = option(config, "evidence") or ()
-    return f" --evidence {shlex.join(named)}" if named else ""
-
-
 def check_evidence(config: pytest.Config) -> None:
-    """Raise ValueError where evidence cannot be read, or stands beside options of training."""
+    """Judge at the profile of the evidence, if there is any.
+
+    Raises ValueError where it cannot be read, or stands beside options of training.
+    """
     if not option(config, "evidence"):
         return
     for name in ABOUT_TRAINING:
@@ -261,11 +244,6 @@ def check_evidence(config: pytest.Config) -> None:
     except EvidenceError as error:
         raise ValueError(str(error)) from error
     assert evidence is not None
-    _settle_profile(config, evidence)
-
-
-def _settle_profile(config: pytest.Config, evidence: EvidenceResults) -> None:
-    """Set the profile to that of the files; raises ValueError where they or an option disagree."""
     first, *others = evidence.files
     for file in others:
         if file.profile != first.profile:
@@ -274,7 +252,7 @@ def _settle_profile(config: pytest.Config, evidence: EvidenceResults) -> None:
                 f" {first.profile}: judge them one after the other."
             )
     asked = option(config, "profile")
-    if asked is not None and asked != first.profile:
+    if asked not in (None, first.profile):
         raise ValueError(
             f"{first.path} is of the profile {first.profile}; leave out --profile {asked}."
         )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,10 +16,9 @@ import pytest
 import repro
 from repro.exits import exit_refused
 from repro.imports import import_whole
-from repro.plugin import collected, running, workers
+from repro.plugin import collected, workers
 from repro.plugin.command_line import add_options, completed_arguments, option, set_option
 from repro.plugin.options import check_options, require_from_command_line, store_folder
-from repro.plugin.running import claims_of
 from repro.store import has_stored_runs
 from repro.text import said_in_full, shown, shown_lines
 
@@ -39,6 +39,12 @@ MARKERS = (
 
 INSTEAD = pytest.StashKey[Callable[[Any], object]]()
 """A function that takes the ClaimSession, and is called instead of the tests."""
+
+MARKED = pytest.StashKey[Sequence[pytest.Item]]()
+"""The claims and figures that this process has collected, if there are any."""
+
+SESSION = pytest.StashKey["ClaimSession"]()
+"""The session of these claims, once it is needed."""
 
 PLAN_TEXT = pytest.StashKey[str]()
 
@@ -89,8 +95,6 @@ def _leaving_refused() -> Iterator[None]:
 def pytest_configure(config: pytest.Config) -> None:
     for line in MARKERS:
         config.addinivalue_line("markers", line)
-    if workers.is_worker(config):  # its controller has chosen the profile
-        set_option(config, "profile", config.workerinput[workers.PROFILE])  # type: ignore[attr-defined]
     seen = collected.Collected(config)
     config.pluginmanager.register(seen, collected.NAME)
     if workers.is_worker(config):  # its controller has chosen the profile
@@ -145,8 +149,13 @@ def pytest_make_parametrize_id(val: object) -> str | None:
     return " / ".join(shown(arm.label) for arm in arms) if is_of_arms else None
 
 
+def takes_results(item: pytest.Item) -> bool:
+    """Tell whether a test is a claim or a figure."""
+    return any(mark.name in ("claim", "figure") for mark in item.iter_markers())
+
+
 def pytest_itemcollected(item: pytest.Item) -> None:
-    if item.config.option.keyword and running.takes_results(item):
+    if item.config.option.keyword and takes_results(item):
         from repro.plugin.claims import name_or_none
 
         if name := name_or_none(item):  # so that -k matches parts of it
@@ -155,7 +164,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if not any(map(running.takes_results, items)):
+    if not any(map(takes_results, items)):
         return
     from repro.plugin.claims import select_by_name, show_sentences
 
@@ -164,21 +173,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if figures and not (option(config, "report") or INSTEAD in config.stash):
         config.hook.pytest_deselected(items=figures)
         items[:] = [item for item in items if item not in figures]
-    items.sort(key=_waits)
+    # first tests without training, and last figures
+    items.sort(key=lambda x: 2 if x.get_closest_marker("figure") else int(takes_results(x)))
     if config.getoption("collectonly") and config.get_verbosity() > 0:
         show_sentences(items)
 
 
-def _waits(item: pytest.Item) -> int:
-    """Return a number by which tests without training come first, and figures last."""
-    return 2 if item.get_closest_marker("figure") else int(running.takes_results(item))
-
-
 def pytest_collection_finish(session: pytest.Session) -> None:
     config, plugins = session.config, session.config.pluginmanager
-    marked = [item for item in session.items if running.takes_results(item)]
+    marked = [item for item in session.items if takes_results(item)]
     if marked:
-        plugins.register(running.Running(session, marked), running.NAME)
+        config.stash[MARKED] = marked
+        plugins.register(Turns())
         if not workers.is_worker(config):
             read_reports(config)
     elif session.items and INSTEAD not in config.stash:  # pytest's tests are none of our business
@@ -188,18 +194,84 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 # Running them
 
 
+def claims_of(config: pytest.Config) -> ClaimSession | None:
+    """Return the session of the claims, if it was made."""
+    return config.stash.get(SESSION, None)
+
+
+def session_of(session: pytest.Session) -> ClaimSession:
+    """Return the session of the claims, made when it is needed.
+
+    So a worker of xdist that gets no claim makes none, and imports nothing for it.
+    """
+    stash = session.config.stash
+    if SESSION not in stash:
+        os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported
+        import_whole("repro.plugin.session")
+        from repro.plugin.session import ClaimSession
+
+        stash[SESSION] = ClaimSession.of(session, stash[MARKED])
+        gc.freeze()  # thousands of claims stay in memory, for the garbage collector to skip
+    return stash[SESSION]
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
-    """Run a plan, or a command, instead of the tests."""
+    """Read all claims, and put them into their order; pytest runs them afterwards.
+
+    A plan, or a command, is run instead of the tests.
+    """
     config = session.config
     instead = config.stash.get(INSTEAD, _describe_plan if option(config, "plan") else None)
-    if instead is None:
-        return None
-    runs = running.of(config)
-    if runs is not None and not session.testsfailed and not config.getoption("collectonly"):
-        instead(runs.claims)
-        return True
-    return True if INSTEAD in config.stash else None
+    if instead is not None:
+        is_ready = MARKED in config.stash and not session.testsfailed
+        if is_ready and not config.getoption("collectonly"):
+            instead(session_of(session))
+            return True
+        return True if INSTEAD in config.stash else None
+    is_stopped = session.testsfailed and not config.option.continue_on_collection_errors
+    is_read = MARKED in config.stash and not (is_stopped or _shows_tests_alone(config))
+    if is_read and not workers.is_worker(config):
+        claims = session_of(session)
+        claims.make_plan(claims.items)
+        if not workers.keeps_order(config):
+            session.items[:] = claims.in_order(session.items)
+    return None
+
+
+def _shows_tests_alone(config: pytest.Config) -> bool:
+    asked = config.option
+    return bool(asked.collectonly or asked.setupplan or asked.setuponly)
+
+
+class Turns:
+    """Runs each claim in its turn; a plugin of pytest, registered last to come before others."""
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)  # outside of other plugins' time limits
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        """Wait until a claim has the runs that it is known to miss.
+
+        A worker of xdist reads it now, and no other claim: one that ends its process would be
+        mistaken for another.
+        """
+        if takes_results(item) and not _shows_tests_alone(item.config):
+            claims = session_of(item.session)
+            if workers.is_worker(item.config):
+                claims.make_plan([item])
+            claims.wait_for(item)
+        return (yield)
+
+    @pytest.hookimpl(specname="pytest_runtest_protocol", tryfirst=True)
+    def pytest_runtest_protocol_here(
+        self, item: pytest.Item, nextitem: pytest.Item | None
+    ) -> object:
+        """Run a claim in this process, without pytest-forked: a fork would share the trainers."""
+        plugins = item.config.pluginmanager
+        forks = plugins.getplugin("pytest_forked") if takes_results(item) else None
+        if forks is None:
+            return None
+        protocol = plugins.subset_hook_caller("pytest_runtest_protocol", [forks, self])
+        return protocol(item=item, nextitem=nextitem)
 
 
 def _describe_plan(claims: ClaimSession) -> None:
@@ -242,12 +314,11 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
 
 def _session_of(request: pytest.FixtureRequest, marker: str) -> ClaimSession:
     """Return the session of a test that takes a fixture; the test must have a marker."""
-    runs = running.of(request.config)
-    if runs is None or not request.node.get_closest_marker(marker):
+    if MARKED not in request.config.stash or not request.node.get_closest_marker(marker):
         raise pytest.UsageError(
             f"The {request.fixturename} fixture is for tests marked with @{marker}(...)."
         )
-    return runs.claims
+    return session_of(request.session)
 
 
 @pytest.fixture(name="trials")  # a function of this name would hide the module
@@ -280,29 +351,29 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     claims = claims_of(item.config)
-    if claims is None or not item.get_closest_marker("claim"):
-        report = yield
-    elif item in claims.refused:
-        report = yield
+    if claims is None:
+        return (yield)
+    is_claim = item.get_closest_marker("claim") is not None
+    if is_claim and call.when == "call":
+        from repro.plugin.claim_verdict import shorten
+
+        shorten(item, call)
+    report = yield
+    if is_claim and item in claims.refused:
         claims.gate.announce_error(item, None, report)
-    else:
-        report = yield from _judged_report(claims, item, call)
-    if claims is not None and call.when != "teardown" and running.takes_results(item):
+    elif is_claim:
+        _judge(claims, item, call, report)
+    if call.when != "teardown" and takes_results(item):
         from repro.plugin.completeness import OUTCOME
 
         report.user_properties.append((OUTCOME, report.outcome))  # shows if a hook changes it later
     return report
 
 
-def _judged_report(
-    claims: ClaimSession, item: pytest.Item, call: pytest.CallInfo[None]
-) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def _judge(
+    claims: ClaimSession, item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport
+) -> None:
     """Make a verdict of the report that pytest makes of a claim's test."""
-    from repro.plugin.claim_verdict import shorten
-
-    if call.when == "call":
-        shorten(item, call)
-    report = yield
     try:
         if call.when == "call":
             claims.judge(item, call, report)
@@ -316,7 +387,6 @@ def _judged_report(
 
         fail(report, f"This claim could not be judged: {shown_lines(said_in_full(error))}")
         claims.gate.announce_error(item, error, report)
-    return report
 
 
 # The end

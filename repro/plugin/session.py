@@ -1,6 +1,6 @@
 """The claims of a session: planned together, trained by one pool, judged one by one.
 
-The session reads all claims (`plan_all`) and puts them into an order (`in_order`). Each waits for
+The session reads all claims (`make_plan`) and puts them into an order (`in_order`). Each waits for
 its runs before its test (`wait_for`), and for further seeds while its test runs. Each test report
 is turned into a verdict (`judge`).
 """
@@ -11,17 +11,15 @@ from collections.abc import Iterable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property, partial
-from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
 from repro.arm import Run
-from repro.backends.cluster import require_executor, slurm_parameters
-from repro.backends.local import InProcessPool, ProcessPool
-from repro.backends.places import cores
+from repro.core.device import resolve_device
 from repro.document import Document
 from repro.evidence import EvidenceError
+from repro.imports import import_whole
 from repro.ledger import LedgerError
 from repro.plugin.claim_verdict import LEFT_OUT, SAID_IN_FULL, Gathered
 from repro.plugin.claims import (
@@ -38,53 +36,51 @@ from repro.plugin.claims import (
     quiet,
     with_other_fixtures,
 )
-from repro.plugin.display import display_of
+from repro.plugin.command_line import option
 from repro.plugin.gate import Gate
 from repro.plugin.options import (
     evidence_of,
-    option,
     project_folder,
     project_of,
     store_folder,
 )
-from repro.plugin.plot import Plot
 from repro.plugin.time_limits import TimeLimits
 from repro.plugin.trials import Trials
-from repro.plugin.workers import (
-    end_session,
-    is_debugged,
-    is_worker,
-    trainers_of,
-    trains_here,
-)
+from repro.plugin.workers import end_session, is_debugged, is_worker, trainers_of, trains_here
 from repro.recorded.adapter import WithRecorded
-from repro.report.plan_text import plan_line
 from repro.runs.plan import Plan
-from repro.runs.pool import Pool, TrainingStopped
 from repro.runs.profiles import PROFILES, profile_named
-from repro.runs.queue import work_of
 from repro.runs.results import KnownResults, Results, RunsMissing
-from repro.runs.training import Training
+from repro.runs.time_left import work_of
 from repro.store import Store, StoreError
 from repro.text import said_in_full
+
+if TYPE_CHECKING:
+    from repro.plugin.plot import Plot
+    from repro.runs.pool import Pool
+    from repro.runs.training import Training
 
 
 class ClaimSession:
     """The work of one pytest process on the selected claims."""
 
     @classmethod
-    def of(cls, session: pytest.Session, items: Sequence[pytest.Item]) -> Self:
+    def of(cls, session: pytest.Session, marked: Sequence[pytest.Item]) -> Self:
         """Make the session from the options; a bad option ends pytest with a sentence."""
         try:
-            return cls(session, items)
+            return cls(session, marked)
         except (ValueError, StoreError, EvidenceError) as error:
             if is_worker(session.config):
                 end_session(session.config, error)
             raise pytest.UsageError(str(error)) from error
 
-    def __init__(self, session: pytest.Session, items: Sequence[pytest.Item]) -> None:
-        self.session = session
-        config = session.config
+    def __init__(self, session: pytest.Session, marked: Sequence[pytest.Item]) -> None:
+        self.session, self.config = session, (config := session.config)
+        self.project = project_folder(config)
+        self.items = [item for item in marked if item.get_closest_marker("claim")]
+        """The claims that were selected."""
+        self.figures = [item for item in marked if item.get_closest_marker("figure")]
+        """The figures that were selected."""
         profile = profile_named(option(config, "profile"), budget=option(config, "seed-budget"))
         first_look_only = option(config, "gate") and not option(config, "update-ledger")
         self.profile = profile.at_first_look if first_look_only else profile
@@ -93,10 +89,13 @@ class ClaimSession:
         self.requested: dict[Run, None] = {}
         """The distinct runs that claims have asked for."""
         self.gate = Gate(config, self.profile)
-        self._marked = items
         self.unreadable: dict[pytest.Item, str] = {}
         """The claims whose tests raise an error of their own, and the error."""
-        self.results, self.training = self._results()
+        self.store: Store | None = None
+        """The store of the results; None if the session judges from evidence."""
+        self.pool: Pool[Any] | None = None
+        """The pool that trains missing runs, once there are any, or once a cluster is joined."""
+        self.results = self._results()
         self.known = WithRecorded(self.results)
         """The results of the session, with recorded results."""
         self.plan: Plan[pytest.Item] = Plan({}, is_done=self._is_done)
@@ -109,27 +108,7 @@ class ClaimSession:
         self._gathered: dict[pytest.Item, Gathered] = {}
         """The fixture of each claim whose test runs, until the claim is judged."""
 
-    @property
-    def config(self) -> pytest.Config:
-        """The options of the session."""
-        return self.session.config
-
-    @property
-    def project(self) -> Path:
-        """The folder of the project."""
-        return project_folder(self.config)
-
     # The claims, and the results that they read
-
-    @cached_property
-    def items(self) -> list[pytest.Item]:
-        """The claims that were selected."""
-        return [item for item in self._marked if item.get_closest_marker("claim")]
-
-    @cached_property
-    def figures(self) -> list[pytest.Item]:
-        """The figures that were selected."""
-        return [item for item in self._marked if item.get_closest_marker("figure")]
 
     @cached_property
     def refused(self) -> dict[pytest.Item, str]:
@@ -161,34 +140,35 @@ class ClaimSession:
         needs = {item: fixtures_of_pytest(item) for item in self.trained}
         return {item: needed for item, needed in needs.items() if needed}
 
-    def _results(self) -> tuple[KnownResults, Training | None]:
-        """Return the results that claims read, and the training of missing ones.
-
-        The training is None if the session judges from evidence.
-        """
+    def _results(self) -> KnownResults:
+        """Return the results that claims read; raises ValueError where an option is bad."""
         config = self.config
-        evidence = evidence_of(config)
-        if evidence is not None:
-            return evidence, None
-        store = Store(store_folder(config), report=self.remarks.append)
-        pool = self._pool(store)
-        engine, project = option(config, "engine"), project_of(config)
-        results = Results(store, device=pool.device, project=self.project)
-        return results, Training(store, pool, results, engine=engine, project=project)
+        if (evidence := evidence_of(config)) is not None:
+            return evidence
+        self.store = Store(store_folder(config), report=self.remarks.append)
+        device = "cpu"
+        if self.trained and option(config, "executor") != "local":
+            self.pool = self._pool(self.store)
+            device = self.pool.device  # that of its nodes
+        elif self.trained:
+            device = resolve_device(option(config, "device"))
+        return Results(self.store, device=device, project=self.project)
 
     def _pool(self, store: Store) -> Pool[Any]:
         """Return the pool that the options name; raises ValueError."""
-        config = self.config
-        name = option(config, "executor") if self.trained else "local"
-        device = option(config, "device") if self.trained else "cpu"  # a search imports torch
-        if name == "local" and trains_here(config):
-            return InProcessPool(
-                store, device=device, project=self.project, shows=is_debugged(config)
-            )
+        config, project = self.config, project_of(self.config)
+        name, device = option(config, "executor"), option(config, "device")
         if name == "local":
-            trainers = trainers_of(config) or cores()
-            return ProcessPool(store, device=device, trainers=trainers, project=self.project)
-        address, project = require_executor(name), project_of(config)
+            import_whole("repro.backends.local")
+            from repro.backends import local
+
+            options = {"device": device, "project": self.project}
+            if trains_here(config):
+                return local.InProcessPool(store, shows=is_debugged(config), **options)
+            return local.ProcessPool(store, trainers=trainers_of(config), **options)
+        from repro.backends.cluster import require_executor, slurm_parameters
+
+        address = require_executor(name)
         if name == "slurm":
             from repro.backends.slurm import SlurmPool
 
@@ -198,6 +178,18 @@ class ClaimSession:
 
         return RayPool(store, address=address, device=device, project=project)
 
+    @cached_property
+    def training(self) -> Training:
+        """The training of missing runs, which begins when there are any."""
+        from repro.runs.training import Training
+
+        assert self.store is not None, "evidence is complete"
+        assert isinstance(self.results, Results)
+        self.pool = self.pool or self._pool(self.store)
+        config, pool = self.config, self.pool
+        engine, project = option(config, "engine"), project_of(config)
+        return Training(self.store, pool, self.results, engine=engine, project=project)
+
     def _is_done(self, run: Run) -> bool:
         return isinstance(self.results, Results) and self.results.is_done(run)
 
@@ -205,7 +197,7 @@ class ClaimSession:
 
     def make_plan(self, items: Iterable[pytest.Item]) -> None:
         """Read claims for the first time, if anything can be trained: make a plan of them."""
-        can_plan = set(self.trained) - self.unplanned.keys() if self.training is not None else set()
+        can_plan = set(self.trained) - self.unplanned.keys() if self.store is not None else set()
         self._compares = bool(option(self.config, "plan"))
         self.plan = Plan(
             {item: partial(self.read, item) for item in items if item in can_plan},
@@ -295,7 +287,8 @@ class ClaimSession:
             self._train(runs)
 
     def _train(self, runs: Sequence[Run]) -> None:
-        assert self.training is not None
+        from repro.runs.pool import TrainingStopped
+
         try:
             self.plan.want(runs)
             self._announce()
@@ -305,12 +298,14 @@ class ClaimSession:
 
     def _announce(self) -> None:
         """Say once what will be trained, and how long it will take."""
-        assert self.training is not None
         if self._has_announced:
             return
         self._has_announced = True
+        from repro.plugin.display import display_of
+        from repro.report.plan_text import plan_line
+
         display, status = display_of(self.config), self.training.status(self.plan)
-        again = self.training.results.why_again()
+        again = self.results.why_again() if isinstance(self.results, Results) else []
         lines = [*self.unplanned_lines(), *again, plan_line(status)]
         if trains_here(self.config):
             lines.append(
@@ -337,7 +332,7 @@ class ClaimSession:
     def start_trials(self, item: pytest.Item) -> Trials:
         """Return the `trials` fixture of a claim whose test runs; it trains what it misses."""
         self._gathered[item] = trials = self.new_trials(item)
-        trials.train = self._train_in_test if self.training is not None else None
+        trials.train = self._train_in_test if self.store is not None else None
         return trials
 
     def new_trials(self, item: pytest.Item) -> Trials:
@@ -363,6 +358,8 @@ class ClaimSession:
 
     def plot_of(self, item: pytest.Item) -> Plot:
         """Return the `plot` fixture of a figure."""
+        from repro.plugin.plot import Plot
+
         return Plot(item, self.known, self.profile)
 
     def judge(
@@ -380,5 +377,5 @@ class ClaimSession:
 
     def close(self) -> None:
         """End the training."""
-        if self.training is not None:
+        if self.pool is not None:
             self.training.stop()

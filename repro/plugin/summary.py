@@ -14,7 +14,6 @@ import pytest
 
 import repro
 from repro.core.device import machine
-from repro.evidence.reader import EvidenceResults
 from repro.judge import LEVEL, Outcome
 from repro.ledger import (
     Change,
@@ -30,10 +29,8 @@ from repro.plugin.display import MARKUP
 from repro.plugin.options import evidence_of, folder_named, store_folder
 from repro.plugin.session import ClaimSession
 from repro.recorded.adapter import RecordedRuns, RunsByKey, recorded_lines
-from repro.report import headlines
 from repro.report.ending import Line, ending, verdict_table
 from repro.report.lines import ERROR, PROPERTY, ClaimLine
-from repro.report.plan_text import plan_text
 from repro.report.records import ClaimRecord, FigureData, JudgedClaim, from_json
 from repro.report.results_file import (
     Failure,
@@ -44,8 +41,6 @@ from repro.report.results_file import (
     way_from,
     web_address,
 )
-from repro.report.stored_runs import StoredRuns
-from repro.report.write import NothingToDrawWith, write_data, write_page
 from repro.runs.profiles import PROFILES
 from repro.runs.provenance import commit_of, place_of
 from repro.runs.results import Results, remarks_on
@@ -75,8 +70,10 @@ class Account(TypedDict):
 
 def account_of(session: ClaimSession) -> Account:
     """Return the work of this process, for the summary of the main process."""
-    training, results = session.training, session.results
-    remarks, requested, missing = list(session.remarks), [], []
+    results = session.results
+    evidence, remarks = evidence_of(session.config), list(session.remarks)
+    requested: list[str] = []
+    missing: list[str] = []
     if isinstance(results, Results):
         requested = list(map(results.key, session.requested))
         missing = [results.key(run) for run in session.requested if results.get(run) is None]
@@ -84,9 +81,9 @@ def account_of(session: ClaimSession) -> Account:
     return {
         "requested": requested,
         "missing": missing,
-        "trained": training.trained if training is not None else 0,
+        "trained": session.training.trained if session.pool is not None else 0,
         "reports": remarks,
-        "evidence": results.lines() if isinstance(results, EvidenceResults) else [],
+        "evidence": evidence.lines() if evidence is not None else [],
         "recorded": session.known.files,
         "recorded_runs": session.known.by_key() if option(session.config, "report") else {},
     }
@@ -228,6 +225,9 @@ def _write_report(
     results: ResultsDocument,
     recorded: RecordedRuns,
 ) -> None:
+    from repro.report import headlines
+    from repro.report.write import NothingToDrawWith, write_data, write_page
+
     folder = folder_named(config, "report")
     assert folder is not None
     beside = dict.fromkeys(Path(each.ledger).parent.parent for each in results.judged)
@@ -239,8 +239,7 @@ def _write_report(
     try:
         paths = write_data(folder, results)
         try:
-            evidence = evidence_of(config)
-            stored: StoredRuns = evidence or Store(store_folder(config))
+            stored = evidence_of(config) or Store(store_folder(config))
             paths = [*write_page(folder, results, recorded, stored), *paths]
         except NothingToDrawWith as missing:
             terminal.write_line(str(missing), yellow=True)
@@ -305,43 +304,37 @@ def _rounded(number: float) -> float:
     return float(f"{number:.6g}")
 
 
+SHARED = (
+    *("claim", "profile", "data", "verdict", "sentence", "documented", "kind", "measured"),
+    *("machine", "one_look", "effect_size"),
+)
+"""The fields that an entry of a ledger has from the record of its claim as they are."""
+
+
 def _entry(record: ClaimRecord) -> Entry:
-    over = record.over_stored
+    over, is_reproduced = record.over_stored, record.verdict is Outcome.REPRODUCED
+    usual = PROFILES.get(record.profile)
     return Entry(
-        claim=record.claim,
-        profile=record.profile,
-        data=record.data,
-        verdict=record.verdict,
-        sentence=record.sentence,
-        documented=record.documented,
-        kind=record.kind,
-        measured=record.measured,
+        **{name: getattr(record, name) for name in SHARED},
         reason=record.reason if record.verdict is Outcome.INCONCLUSIVE else "",
-        machine=record.machine,
-        arms=record.labels if record.verdict is Outcome.REPRODUCED else (),
+        arms=record.labels if is_reproduced else (),
         past=[(_rounded(mean), _rounded(spread), n) for mean, spread, n in record.past],
-        looks=_own_looks(record),
+        looks=record.looks if usual and tuple(record.looks) != usual.looks else [],
         level=0.0 if record.level == LEVEL else record.level,
-        one_look=record.one_look,
-        effect_size=record.effect_size,
         over_stored=[_rounded(estimate) for estimate in over[:1]] + over[1:],
         levels=[
             (arm, metric, _rounded(mean), _rounded(sd), n)
             for arm, metric, mean, sd, n in record.levels
-            if record.verdict is Outcome.REPRODUCED
+            if is_reproduced
         ],
     )
 
 
-def _own_looks(record: ClaimRecord) -> list[int]:
-    """Return the looks that a claim itself declares; none if they are those of its profile."""
-    usual = PROFILES.get(record.profile)
-    return record.looks if usual and tuple(record.looks) != usual.looks else []
-
-
 def describe_plan(session: ClaimSession) -> str:
     """Return the plan of a session as text."""
-    assert session.training is not None, "--plan with --evidence is refused"
+    from repro.report.plan_text import plan_text
+
+    assert isinstance(session.results, Results), "--plan with --evidence is refused"
     session.make_plan(session.items)
     plan, profile = session.plan, session.profile
     cannot = {
@@ -361,7 +354,7 @@ def describe_plan(session: ClaimSession) -> str:
             all_rows=session.config.get_verbosity() > 0,
         ),
         *([f"{claims} of these at looks or a level that the claim declares itself"] if own else []),
-        *session.training.results.why_again(),
+        *session.results.why_again(),
         *recorded_lines([session.known.files]),
         *session.unplanned_lines(),
         *(shown(f"{name} cannot be judged: {why}") for name, why in cannot.items()),

@@ -5,14 +5,28 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, overload
+from functools import partial
+from typing import Any, Generic, NoReturn, TypeVar, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
-from repro.arm import Arm, Needs, Run, Values, require_plain
-from repro.judge import LEVEL, Design, Judge, OneLook, Runs, Verdict, p_of_all
+from repro.arm import Arm, Metric, Needs, Run, Values, require_plain
+from repro.data.files import TWIN
+from repro.judge import (
+    LEVEL,
+    Curve,
+    Design,
+    Judge,
+    Ladder,
+    Measured,
+    OneLook,
+    Runs,
+    Scale,
+    Verdict,
+    p_of_all,
+)
 from repro.judge.level_shift import Level
-from repro.plugin.trial import Rungs, Trial
 from repro.recorded.judging import (
     design_of,
     not_finite,
@@ -24,6 +38,11 @@ from repro.report.records import ArmData
 from repro.runs.profiles import MOST_SEEDS, RECORDED, Profile
 from repro.runs.results import KnownResults, RunsMissing, TrainingFailed
 from repro.store import Result
+
+T = TypeVar("T")
+
+TRAINING = {"loss": Metric("identity")}
+"""The metrics that the core records after every epoch, for every study."""
 
 
 class Trials:
@@ -113,21 +132,16 @@ class Trials:
                 )
             trials[here] = Trial(here, self)
         self.arms += trials
+        kinds = {type(arm).__name__: arm.documented_seeds for arm in self.arms}
         if self.recorded:
             self.judge.design = self._recorded_design()
-        else:
-            self._require_same_seeds()
-        return list(trials.values())
-
-    def _require_same_seeds(self) -> None:
-        """Raise ValueError where arms have different lists of documented seeds to pair."""
-        kinds = {type(arm).__name__: arm.documented_seeds for arm in self.arms}
-        if len(set(kinds.values())) > 1:
+        elif len(set(kinds.values())) > 1:
             listed = ", ".join(f"{name} {list(seeds) or 'none'}" for name, seeds in kinds.items())
             raise ValueError(
                 "The claim's arms are compared seed by seed, but their documented_seeds differ"
                 f" ({listed}): give all their classes the same ones."
             )
+        return list(trials.values())
 
     @property
     def recorded(self) -> list[RecordedArm]:
@@ -192,20 +206,18 @@ class Trials:
     @property
     def arms_used(self) -> list[ArmData]:
         """The arms behind the findings, in the order of the claim, with the keys of their runs."""
-        read = self._seeds_read
-        return [self._data_of(arm, read[arm]) for arm in dict.fromkeys(self.arms) if arm in read]
-
-    def _data_of(self, arm: Arm, count: int) -> ArmData:
-        seeds, settings = self._seeds(arm, count), arm.settings()
-        if isinstance(arm, RecordedArm):  # files in different folders may have the same name
-            settings["data"] = arm.content()
-        return ArmData(
-            label=arm.label,
-            study=arm.study,
-            settings=settings,
-            seeds=seeds,
-            keys=[result.key for result in self._results(arm, count)],
-        )
+        found: list[ArmData] = []
+        for arm in dict.fromkeys(self.arms):
+            if (count := self._seeds_read.get(arm)) is None:
+                continue
+            settings, seeds = arm.settings(), self._seeds(arm, count)
+            if isinstance(arm, RecordedArm):  # files in different folders may have the same name
+                settings["data"] = arm.content()
+            keys = [result.key for result in self._results(arm, count)]
+            found.append(
+                ArmData(label=arm.label, study=arm.study, settings=settings, seeds=seeds, keys=keys)
+            )
+        return found
 
     @property
     def machine(self) -> str:
@@ -242,19 +254,14 @@ class Trials:
     @property
     def remarks(self) -> list[str]:
         """Remarks on the verdicts: diverged runs, and doubts because of the origin of runs."""
-        read = self._seeds_read.items()
-        recorded = [(arm, count) for arm, count in read if isinstance(arm, RecordedArm)]
-        trained = (
-            []
-            if recorded
-            else [Run(arm, seed) for arm, count in read for seed in self._seeds(arm, count)]
-        )
-        return [
-            *dict.fromkeys(self.diverged),
-            *(line for arm, count in recorded for line in not_finite(arm, arm.seeds(count))),
-            *self.results.remarks(trained),
-            *remarks_on(self.findings, self.recorded),
-        ]
+        lines, read = list(dict.fromkeys(self.diverged)), self._seeds_read.items()
+        if not self.recorded:
+            runs = [Run(arm, seed) for arm, count in read for seed in self._seeds(arm, count)]
+            return [*lines, *self.results.remarks(runs)]
+        for arm, count in read:
+            if isinstance(arm, RecordedArm):
+                lines += not_finite(arm, arm.seeds(count))
+        return [*lines, *remarks_on(self.findings, self.recorded)]
 
     def values(self, arm: Arm, count: int) -> list[Values]:
         """Return the values of an arm's first seeds; raises `RunsMissing` where some are missing.
@@ -263,7 +270,8 @@ class Trials:
         seeds of each.
         """
         self._require(count)
-        require_same_ends(self.recorded, self.metrics)
+        if self.recorded:
+            require_same_ends(self.recorded, self.metrics)
         self._seeds_read[arm] = max(count, self._seeds_read.get(arm, 0))
         return [result.values for result in self._results(arm, count)]
 
@@ -421,3 +429,189 @@ def _varying(run: Values, exact: Collection[str], instead: Mapping[str, float]) 
         "history": {name: values for name, values in history.items() if name not in exact},
         "diverged_at": run.get("diverged_at"),
     }
+
+
+# Arms and their metrics
+
+
+class Trial:
+    """One arm; its metrics are attributes, with an index for a list metric: `trial.alignment[0]`.
+
+    A metric has the value at the end of a run; `trial.over_epochs.accuracy` has the value after
+    each epoch. Other names go into brackets, in both places: `trial["val/acc"]`.
+
+    >>> deep = trials(DEEP)
+    >>> assert deep.accuracy > 0.8
+    """
+
+    def __init__(self, arm: Arm, trials: Trials) -> None:
+        self._arm, self._trials = arm, trials
+
+    def __getattr__(self, name: str) -> Any:
+        return self[name]
+
+    def __getitem__(self, name: str) -> Any:
+        metric = _metric(name, self._arm, type(self._arm).metrics)
+        self._trials.metrics.append(name)
+        if metric.listed:
+            return Each(lambda index: self._measured(name, metric, index))
+        return self._measured(name, metric)
+
+    def _no_metric(self, other: object) -> NoReturn:
+        first = next(iter(type(self._arm).metrics), "accuracy")
+        raise TypeError(
+            f"{self._arm.label} is an arm, and claims compare metrics: write a.{first} > b.{first}."
+        )
+
+    __gt__ = __lt__ = __ge__ = __le__ = __sub__ = _no_metric
+
+    @property
+    def over_epochs(self) -> OverEpochs:
+        """The same metrics as curves over training.
+
+        >>> assert trials(DEEP).over_epochs.perplexity.bottoms_at(2)
+        """
+        return OverEpochs(self)
+
+    def _measured(self, name: str, metric: Metric, index: int | None = None) -> Measured:
+        """Return a metric over seeds, or one element of a list metric."""
+        arm, trials, is_exact = self._arm, self._trials, self._arm.is_exact(name, index)
+        trials.note_metric(arm, exact=is_exact)
+
+        def values(count: int) -> NDArray[np.float64]:
+            runs = trials.values(arm, 1 if is_exact else count)
+            return _for_each_seed([self._value(run, name, index) for run in runs], count)
+
+        return Measured(
+            judge=trials.judge,
+            label=self._label(index),
+            metric=name.replace("_", " "),
+            values=values,
+            scale=Scale(metric.scale, count=metric.examples),
+            by_example=self._by_example(metric.sampled, is_exact) if metric.sampled else None,
+            is_exact=is_exact,
+            pairing=arm.pairing,
+            runs=partial(trials.runs, arm),
+            word=getattr(arm, "word", "seeds"),
+            alike=arm.alike(name),
+            stands_in=arm.data.endswith(TWIN),
+            origin=(arm, name, index),
+        )
+
+    def _by_example(self, name: str, is_exact: bool) -> Callable[[int], NDArray[np.float64]]:
+        def values(count: int) -> NDArray[np.float64]:  # [seeds, examples]
+            runs = self._trials.values(self._arm, 1 if is_exact else count)
+            return _for_each_seed([v["measures"][name] for v in runs if "measures" in v], count)
+
+        return values
+
+    def _label(self, index: int | None) -> str:
+        """The label of the arm, with the index of a list metric."""
+        label = self._trials.label_of(self._arm)
+        return label if index is None else f"{label} [{index}]"
+
+    def _diverged(self, values: Values) -> bool:
+        """Return whether a run diverged, and remark on it; such a run has no values."""
+        if "diverged_at" in values:
+            self._trials.diverged.append(
+                f"{self._arm.label} diverged at step {values['diverged_at']}"
+            )
+        return "diverged_at" in values
+
+    def _value(self, values: Values, name: str, index: int | None) -> float:
+        if self._diverged(values):
+            return float("nan")
+        measured = values["measures"].get(name)
+        if measured is None:  # a measure may have no value in some runs
+            return float("nan")
+        return float(measured if index is None else measured[index])
+
+
+class OverEpochs:
+    """The metrics of one arm over training, and `loss`, the training loss of each epoch.
+
+    >>> over_epochs = trials(DEEP).over_epochs
+    >>> assert over_epochs.perplexity.bottoms_at(2)
+    >>> assert over_epochs.loss.falls() & over_epochs.perplexity.climbs(after=2)
+    """
+
+    def __init__(self, trial: Trial) -> None:
+        self._trial, self._arm, self._trials = trial, trial._arm, trial._trials
+
+    def __getattr__(self, name: str) -> Any:
+        return self[name]
+
+    def __getitem__(self, name: str) -> Any:
+        metric = _metric(name, self._arm, TRAINING | type(self._arm).metrics)
+        self._trials.metrics.append(name)
+        self._trials.note_metric(self._arm, exact=False)
+        if metric.listed:
+            return Each(lambda index: self._curve(name, metric, index))
+        return self._curve(name, metric)
+
+    def _curve(self, name: str, metric: Metric, index: int | None = None) -> Curve:
+        trial, arm, trials = self._trial, self._arm, self._trials
+
+        def run(values: Values) -> NDArray[np.float64]:
+            if trial._diverged(values):
+                return np.array([np.nan])
+            history = values["history"].get(name)
+            if history is None:
+                raise AttributeError(
+                    f"{arm.label} has no {name} over epochs: its study does not tell it"
+                    " after each epoch, as run.epoch(…) does."
+                )
+            of_index = history if index is None else [entry[index] for entry in history]
+            return np.array(of_index, dtype=np.float64)
+
+        def curves(count: int) -> list[NDArray[np.float64]]:
+            return [run(values) for values in trials.values(arm, count)]
+
+        last = Measured(
+            judge=trials.judge,
+            label=trial._label(index),
+            metric="training loss" if metric is TRAINING.get(name) else name.replace("_", " "),
+            values=lambda count: np.array([curve[-1] for curve in curves(count)]),
+            scale=Scale(metric.scale, count=metric.examples),
+            pairing=arm.pairing,
+            runs=partial(trials.runs, arm),
+            word=getattr(arm, "word", "seeds"),
+            stands_in=arm.data.endswith(TWIN),
+        )
+        return Curve(of=last, epochs=arm.epochs_of(name), values=curves)
+
+
+def _for_each_seed(values: list[Any], count: int) -> NDArray[np.float64]:
+    """Return the values by seed; a single value of an exact metric stands for all seeds."""
+    return np.array(values * count if len(values) == 1 else values)
+
+
+def _metric(name: str, arm: Arm, metrics: Mapping[str, Metric]) -> Metric:
+    if name not in metrics:
+        raise AttributeError(
+            f"{type(arm).__name__} has no metric {name!r}; it has {sorted(metrics)}."
+        )
+    return metrics[name]
+
+
+class Each(Generic[T]):
+    """A list metric of one arm, such as one value for each block."""
+
+    def __init__(self, at: Callable[[int], T]) -> None:
+        self._at = at
+
+    def __getitem__(self, index: int) -> T:
+        return self._at(index)
+
+
+class Rungs:
+    """Arms in order; each metric is a ladder that can climb, fall or peak."""
+
+    def __init__(self, trials: list[Trial]) -> None:
+        self._trials = trials
+
+    def __getattr__(self, name: str) -> Ladder:
+        return self[name]
+
+    def __getitem__(self, name: str) -> Ladder:
+        return Ladder([trial[name] for trial in self._trials])

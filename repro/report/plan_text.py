@@ -9,8 +9,7 @@ from repro.arm import Run
 from repro.judge import LEVEL, Design, detectable
 from repro.report.lines import about
 from repro.runs.profiles import Profile
-from repro.runs.queue import is_timed, work_of_all
-from repro.runs.time_left import RATE, Status
+from repro.runs.time_left import RATE, Status, is_timed, work_of_all
 from repro.text import counted, shown
 
 GUESS = 3

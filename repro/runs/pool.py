@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import TracebackType
@@ -100,21 +100,13 @@ class Failed:
 
 
 @dataclass(frozen=True)
-class Advanced:
-    """The runs of a batch have taken some steps."""
-
-    batch: int
-    progress: Progress
-
-
-@dataclass(frozen=True)
 class Ended:
     """A batch is over; its runs without a result or a failure are still missing."""
 
     batch: int
 
 
-Event = Stored | Kept | Failed | Advanced | Ended
+Event = Stored | Kept | Failed | Ended
 
 
 @dataclass(eq=False)
@@ -147,6 +139,8 @@ class Pool(ABC, Generic[J]):
         self._jobs: dict[J, None] = {}
         self._events: deque[Event] = deque()
         """The events that are not yielded yet."""
+        self.show: Callable[[int, Progress], None] = lambda batch, progress: None
+        """Shows that the runs of a batch have taken some steps."""
 
     @property
     def trainers(self) -> int:

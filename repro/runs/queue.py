@@ -10,7 +10,7 @@ import itertools
 import math
 import time
 from collections import defaultdict, deque
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack
 from functools import cache
 from heapq import heappop, heappush
@@ -21,7 +21,7 @@ from repro.runs.identity import engine_of, name_of
 from repro.runs.pool import Batch
 from repro.runs.provenance import commit_of
 from repro.runs.results import Results, TrainingFailed
-from repro.runs.time_left import RATE, Pace
+from repro.runs.time_left import Pace, is_timed, work_of, work_of_all
 from repro.store import Store
 from repro.store.locks import most_locks
 
@@ -36,32 +36,6 @@ SECONDS_BETWEEN_LOOKS = 1.0
 
 LARGEST_STEP = 2**28
 """With this number of multiplications per step, a CPU gains nothing by stacking further runs."""
-
-UNKNOWN_WORK = 8 * RATE
-"""The multiplications assumed for a run of an arm without `work`: eight seconds of a core."""
-
-
-def is_timed(arm: Arm) -> bool:
-    """Return whether the time of a run can be guessed before one was trained.
-
-    A user's own arm seldom says the effort of a step.
-    """
-    return arm.work > 0 and arm.effort != 1.0
-
-
-def work_of(run: Run) -> float:
-    """Return the rough number of multiplications of a run."""
-    return _work_of(run.arm)
-
-
-def work_of_all(runs: Iterable[Run]) -> float:
-    """Return the rough number of multiplications of runs; a shared training counts once."""
-    return sum(map(work_of, dict.fromkeys(run.training for run in runs)))
-
-
-@cache
-def _work_of(arm: Arm) -> float:
-    return arm.work or UNKNOWN_WORK
 
 
 @cache
@@ -279,22 +253,17 @@ class Queue:
         self.in_training.update(runs)
         start = runs[0].arm.starts_from
         found = self._results.get(start) if start is not None else None
+        is_known = kind in self.paces or kind not in self.untimed
+        seconds = self.paces.get(kind, Pace()).seconds(work_of_all(runs))
         self.batches[number] = Batch(
             number,
             {run: self._results.identity(run) for run in runs},
             kind[1],
             commit_of(self._project),
-            self._seconds(runs),
+            seconds if is_known else math.inf,
             found.content if found is not None else "",
         )
         return self.batches[number]
-
-    def _seconds(self, runs: Sequence[Run]) -> float:
-        """Return the expected time of a batch; infinite where nobody knows."""
-        kind = self.kind_of(runs[0].arm)
-        if kind in self.untimed and kind not in self.paces:
-            return math.inf
-        return self.paces.get(kind, Pace()).seconds(work_of_all(runs))
 
     def _hold(self, run: Run, held: ExitStack) -> bool:
         """Take the lock of a run, unless another session holds it or has stored the run."""

@@ -224,22 +224,22 @@ def remarks_on(results: Iterable[tuple[Run, Result]]) -> list[str]:
     >>> remarks_on(results.read().items())
     ['line was trained with scikit-learn 1.5.1, and 1.5.2 is here now: …']
     """
-    return list(dict.fromkeys(_remarks(results)))
-
-
-def _remarks(results: Iterable[tuple[Run, Result]]) -> Iterable[str]:
+    lines: dict[str, None] = {}
     for run, result in results:
         if not isinstance(run.arm, OwnArm):
             continue
         kind = type(run.arm).__name__
         if why := result.provenance.get("not_stacked"):
-            yield f"{kind} was trained one run at a time; its module is not stacked: {why}"
+            line = f"{kind} was trained one run at a time; its module is not stacked: {why}"
+            lines[line] = None
         for name, then in result.provenance.get("packages", {}).items():
             if (now := version_of(name)) not in (then, None) and name != "torch":
-                yield (
-                    f"{kind} was trained with {name} {then}, and {now} is here now: its"
-                    " results are kept; to train them again, name another store with --store."
+                line = (
+                    f"{kind} was trained with {name} {then}, and {now} is here now: its results"
+                    " are kept; to train them again, name another store with --store."
                 )
+                lines[line] = None
+    return list(lines)
 
 
 @cache

@@ -3,13 +3,44 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from functools import cache
 from typing import Self
+
+from repro.arm import Arm, Run
 
 RATE = 5e9
 """Multiplications per second of one core: a guess, until something was measured.
 
 Runs of the studies here take a third of this guess to three times as long."""
+
+
+UNKNOWN_WORK = 8 * RATE
+"""The multiplications assumed for a run of an arm without `work`: eight seconds of a core."""
+
+
+def is_timed(arm: Arm) -> bool:
+    """Return whether the time of a run can be guessed before one was trained.
+
+    A user's own arm seldom says the effort of a step.
+    """
+    return arm.work > 0 and arm.effort != 1.0
+
+
+def work_of(run: Run) -> float:
+    """Return the rough number of multiplications of a run."""
+    return _work_of(run.arm)
+
+
+def work_of_all(runs: Iterable[Run]) -> float:
+    """Return the rough number of multiplications of runs; a shared training counts once."""
+    return sum(map(work_of, dict.fromkeys(run.training for run in runs)))
+
+
+@cache
+def _work_of(arm: Arm) -> float:
+    return arm.work or UNKNOWN_WORK
 
 
 @dataclass

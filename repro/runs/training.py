@@ -5,15 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from repro.arm import Run
+from repro.core.progress import Progress
 from repro.runs.plan import Plan
-from repro.runs.pool import Advanced, Ended, Event, Failed, Kept, Pool, Stored, TrainingStopped
-from repro.runs.queue import Queue, work_of_all
+from repro.runs.pool import Ended, Event, Failed, Kept, Pool, Stored, TrainingStopped
+from repro.runs.queue import Queue
 from repro.runs.results import Results, TrainingFailed
-from repro.runs.time_left import Pace, Status
+from repro.runs.time_left import Pace, Status, work_of_all
 from repro.store import Store, StoreError
 from repro.store.upkeep import tidy
 
@@ -55,6 +57,7 @@ class Training:
             if not self._has_begun:
                 tidy(self.store)
                 self._has_begun = True
+            self.pool.show = partial(self.advanced, plan)
             self._queue.add(plan.wanted, first=True)
             while plan.wanted:
                 self._advance(plan, seconds)
@@ -76,21 +79,8 @@ class Training:
             self._end(number)
 
     def status(self, plan: Plan[Any]) -> Status:
-        """Return the progress of the plan."""
+        """Return the progress of the plan, and the expected time; None if nobody knows."""
         self._add_missing(plan)
-        held = "" if self._queue.batches else self._queue.in_training_elsewhere
-        return Status(
-            claims=plan.claims,
-            open=plan.open,
-            requested=0,
-            missing=len(plan.missing),
-            seconds_left=self._seconds_left(),
-            under_way=" | ".join(words for words, _ in self._shares.values()),
-            waits_for=self.pool.waits_for or held,
-        )
-
-    def _seconds_left(self) -> float | None:
-        """Return the expected time until all missing runs are trained; None if nobody knows."""
         now, left = time.monotonic(), self._queue.work
         paces = {kind: replace(pace) for kind, pace in self._queue.paces.items()}
         for batch in self._queue.batches.values():
@@ -101,10 +91,18 @@ class Training:
             if done:
                 seconds = now - self._began[batch.number]
                 paces.setdefault(kind, Pace()).add(work=done, seconds=seconds)
-        if any(left[kind] and kind not in paces for kind in self._queue.untimed):
-            return None
+        is_known = not any(left[kind] and kind not in paces for kind in self._queue.untimed)
         seconds = sum(paces.get(kind, Pace()).seconds(work) for kind, work in left.items())
-        return seconds / self.pool.trainers
+        held = "" if self._queue.batches else self._queue.in_training_elsewhere
+        return Status(
+            claims=plan.claims,
+            open=plan.open,
+            requested=0,
+            missing=len(plan.missing),
+            seconds_left=seconds / self.pool.trainers if is_known else None,
+            under_way=" | ".join(words for words, _ in self._shares.values()),
+            waits_for=self.pool.waits_for or held,
+        )
 
     def _hand_over(self, plan: Plan[Any]) -> None:
         """Submit batches while there is room, and note runs that other sessions have trained.
@@ -150,11 +148,6 @@ class Training:
                 failed = TrainingFailed(why, details=details).with_traceback(at)
                 self.results.failures[run] = failed
                 self._note_done(run, plan)
-            case Advanced(number, progress):
-                share = min(1.0, progress.step / progress.total) if progress.total else 0.0
-                label = self._queue.batches[number].arm.label
-                words = f"{label} x{progress.runs} {progress.step}/{progress.total}"
-                self._shares[number] = words, share
             case Ended(number):
                 batch = self._queue.batches[number]
                 stored = {run: x for run in batch.runs if (x := self.results.get(run)) is not None}
@@ -166,8 +159,15 @@ class Training:
                     )
                 self._end(number)
                 self._queue.add([run for run in batch.runs if not self.results.is_done(run)])
-        if not isinstance(event, Advanced):
-            self._hand_over(plan)
+        self._hand_over(plan)
+
+    def advanced(self, plan: Plan[Any], number: int, progress: Progress) -> None:
+        """Note how far a batch is, and show it."""
+        share = min(1.0, progress.step / progress.total) if progress.total else 0.0
+        label = self._queue.batches[number].arm.label
+        words = f"{label} x{progress.runs} {progress.step}/{progress.total}"
+        self._shares[number] = words, share
+        self._show(plan)
 
     def _end(self, number: int) -> None:
         self._queue.over(number)

@@ -90,6 +90,7 @@ class Store:
 
     def __init__(self, root: str | os.PathLike[str], *, report: Report = warn) -> None:
         self.root = Path(root).absolute()
+        self._runs = self.root / RUNS
         self.report = report
         with explained(self.root):
             self._runs.mkdir(parents=True, exist_ok=True)
@@ -209,10 +210,6 @@ class Store:
             os.rename(self._path(key), aside)
             with contextlib.suppress(OSError):  # other results of the run are there
                 self._path(key).parent.rmdir()
-
-    @property
-    def _runs(self) -> Path:
-        return self.root / RUNS
 
     def _folder(self, key: str) -> Path:
         return self.root / "folders" / key[:2] / key

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import ClassVar
 
 from repro.arm import Metric, Run
+from repro.core.progress import Progress
 from repro.own.arm import OutsideArm
 from repro.own.outside import OutsideStudy
 from repro.recipe import Recipe
 from repro.runs.identity import identity
-from repro.runs.pool import Advanced, Batch, Ended, Failed, Kept, Stored, Trained
+from repro.runs.pool import Batch, Ended, Failed, Kept, Stored, Trained
 from repro.studies.depth_ladder.arms import LadderArm
 
 
@@ -77,11 +78,13 @@ def batch(arm, seeds=range(2), *, number=1, engine="loop"):
 
 
 def heard(pool, *, until=Ended, count=1, seconds=60):
-    """What a pool tells until there are so many events of a type."""
+    """What a pool tells and shows until there are so many events of a type."""
     events, ends_at = [], time.monotonic() + seconds
+    pool.show = lambda number, progress: events.append(progress)
     while sum(isinstance(event, until) for event in events) < count:
         assert time.monotonic() < ends_at, events
-        events.extend(in_full(pool, event) for event in pool.events(0.5))
+        for event in pool.events(0.5):
+            events.append(in_full(pool, event))  # progress comes between them
     return events
 
 
@@ -116,7 +119,7 @@ def eventually(condition, seconds=30):
 
 
 def first_step(events):
-    return min(event.progress.step for event in events if isinstance(event, Advanced))
+    return min(event.step for event in events if isinstance(event, Progress))
 
 
 def result_of(pool, arm, *given, **named):

@@ -20,7 +20,7 @@ from repro.backends.places import Places
 from repro.core import train as driver
 from repro.core.progress import Progress
 from repro.core.train import Finished
-from repro.runs.pool import Advanced, Ended, Stored, Trained
+from repro.runs.pool import Ended, Stored, Trained
 from repro.store import Store, StoreError
 from repro.studies import study_of
 from tests.backends.behaving import (
@@ -51,7 +51,7 @@ def test_a_pool_tells_the_progress_the_results_and_the_end_of_a_batch(here):
     plain = driver.train(study, list(batch(SMALL).runs), engine="stacked", device=device)
     assert trained(events) == {run.seed: values for run, values in plain}
     assert last == Ended(7)
-    assert any(isinstance(event, Advanced) for event in events)
+    assert any(isinstance(event, Progress) for event in events)
     hows = [event.provenance for event in events if isinstance(event, Trained)]
     assert sum(how["seconds"] for how in hows) <= took + 0.001  # each has its share of them
     how = hows[0]

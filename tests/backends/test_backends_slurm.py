@@ -153,7 +153,7 @@ class Queue:
 @pytest.fixture
 def queued(tmp_path, monkeypatch):
     """A pool on a queue without a cluster, which is looked at each time."""
-    for name in ("POLL_SECONDS", "POLL_SECONDS"):
+    for name in ("LOOK_SECONDS", "POLL_SECONDS"):
         monkeypatch.setattr(slurm, name, 0.0)
     pool = SlurmPool(Store(tmp_path), {}, device="cpu", project=tmp_path)
     pool._queue = Queue()

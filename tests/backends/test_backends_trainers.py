@@ -9,7 +9,8 @@ import time
 import pytest
 
 from repro.backends import local
-from repro.runs.pool import Advanced, Ended, Failed, Trained
+from repro.core.progress import Progress
+from repro.runs.pool import Ended, Failed, Trained
 from tests.backends.behaving import (
     LONG,
     SMALL,
@@ -40,7 +41,7 @@ def test_trainers_reach_the_same_bits_as_this_process(pool, here):
 def test_a_run_whose_trainer_is_killed_is_trained_again(pool):
     pool.submit(batch(LONG, number=1))
     pool.submit(batch(SMALL, [5], number=2))
-    events = heard(pool, until=Advanced)
+    events = heard(pool, until=Progress)
     os.kill(next(job for job in pool._jobs if job.batch.number == 1).trainer.pid, signal.SIGKILL)
     while sum(isinstance(event, Ended) for event in events) < 2:
         events += [in_full(pool, event) for event in pool.events(0.5)]
@@ -69,7 +70,7 @@ def test_what_trainers_print_and_ask_stays_with_their_runs(pool, capfd):
 def test_stopped_training_goes_on_from_one_checkpoint_to_the_same_bits(pool, here):
     plain = trained(result_of(here, LONG, engine="stacked", number=1))
     pool.submit(batch(LONG, engine="stacked", number=2))
-    heard(pool, until=Advanced)
+    heard(pool, until=Progress)
     began = time.monotonic()
     pool.stop()
     assert time.monotonic() - began < local.SECONDS_TO_STOP / 2
@@ -83,7 +84,7 @@ def test_stopped_training_goes_on_from_one_checkpoint_to_the_same_bits(pool, her
 def test_a_black_box_stops_at_its_next_epoch_and_its_commands_with_it(pool, tmp_path):
     pool.submit(batch(Behaving(epochs=40), [0], number=1))
     pool.submit(batch(Behaving(does="command", into=str(tmp_path)), [0], number=2))
-    heard(pool, until=Advanced)
+    heard(pool, until=Progress)
     eventually(lambda: (tmp_path / "command").exists() and (tmp_path / "command").read_text())
     pool.stop()
     eventually(lambda: not is_alive(int((tmp_path / "command").read_text())))

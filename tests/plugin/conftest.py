@@ -147,8 +147,8 @@ def test_large(trials):
 
 def trains_here_if_alone(store, *, device, trainers, project):
     """A pool of trainers; this process in place of a single one, which takes less time."""
-    if trainers > 1:
-        return ProcessPool(store, device=device, trainers=trainers, project=project)
+    if trainers != 1:
+        return ProcessPool(store, device=device, project=project, trainers=trainers)
     return StoringPool(store, device=device, project=project)
 
 
@@ -158,7 +158,7 @@ def project(pytester, monkeypatch):
     pytester.makepyfile(line=STUDY, test_lines=CLAIMS)
     # pytest 8 takes a file changed within a second for what it was, where it wrote bytecode
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    monkeypatch.setattr("repro.plugin.session.ProcessPool", trains_here_if_alone)
+    monkeypatch.setattr("repro.backends.local.ProcessPool", trains_here_if_alone)
     monkeypatch.setenv("REPRO_STORE", str(pytester.path / "store"))
     checkout = Path(repro.__file__).parents[1]  # what is tested here is tested in processes too
     monkeypatch.setenv("PYTHONPATH", f"{pytester.path}{os.pathsep}{checkout}")

@@ -14,7 +14,7 @@ from repro.plugin.claim_verdict import NOTHING_JUDGED
 from repro.plugin.completeness import SPARED
 from repro.plugin.gate import Gate
 from repro.plugin.levels import NAME as LEVELS
-from repro.plugin.plugin import _judged_report
+from repro.plugin.plugin import _judge
 from repro.plugin.summary import _failures
 from repro.plugin.trials import Trials
 from repro.report.lines import PROPERTY, ClaimLine
@@ -239,10 +239,7 @@ def test_a_claim_that_cannot_be_judged_is_in_error(beside):
     claim, call = beside(), SimpleNamespace(when="call", excinfo=None)
     claims = SimpleNamespace(judge=lambda *_: 1 / 0, gate=claim.gate)
     report = SimpleNamespace(outcome="passed", user_properties=[], when="call")
-    making = _judged_report(claims, claim.item, call)
-    next(making)
-    with pytest.raises(StopIteration):
-        making.send(report)
+    _judge(claims, claim.item, call, report)
     said = json.loads(dict(report.user_properties)[PROPERTY])
     assert (report.outcome, said["verdict"]) == ("failed", "error")
     assert said["measured"] == "ZeroDivisionError: division by zero"

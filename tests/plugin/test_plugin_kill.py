@@ -55,36 +55,6 @@ def test_a_claim_that_ends_its_worker_is_named_once_and_all_others_are_judged(
     }
 
 
-KILLS_THE_WAITING = """
-import os
-import signal
-
-import repro.runs.training as training
-
-usual = training.Training._advance
-
-def advance(self, plan, seconds):
-    if self.trained and not os.path.exists("killed"):
-        open("killed", "w").close()
-        os.kill(os.getpid(), signal.SIGKILL)
-    usual(self, plan, seconds)
-
-training.Training._advance = advance
-"""
-
-
-def test_where_a_worker_is_killed_as_its_claim_waits_that_one_is_named(outside_project):
-    (outside_project.path / "conftest.py").write_text(KILLS_THE_WAITING)
-    outside_project.makepyfile(test_units="def test_unit(): pass")
-    result = run_apart(outside_project, "-n", "2")
-    assert (outside_project.path / "killed").exists()
-    outcomes = result.parseoutcomes()
-    assert sum(outcomes.values()) == 5
-    assert len(re.findall("crashed while running '(.*)'", result.stdout.str())) > 0
-    assert re.search(r"error: pytest \'?test_lines.py::test_(steeper|flatter)", result.stdout.str())
-    assert sum(int(n) for n in counted(result.stdout.str()) if n != "·") == 3
-
-
 def test_the_time_limit_of_a_test_is_not_that_of_its_training(outside_project):
     pytest.importorskip("pytest_timeout")
     change(outside_project, "sleep(0)", "sleep(0.2)")

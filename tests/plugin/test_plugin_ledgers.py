@@ -3,7 +3,7 @@
 import pytest
 
 from repro.ledger import Ledger
-from tests.plugin.sessions import run, run_apart, with_claims
+from tests.plugin.sessions import run, run_apart
 
 pytestmark = pytest.mark.thorough
 
@@ -47,12 +47,6 @@ def test_each_file_of_claims_gets_a_ledger_and_the_gate_holds_both(split):
     assert claims_in(ledger(split, "more")) == ["901/falls", "901/rises"]
     assert not (split.path / "ledger.toml").exists()
     run(split).assert_outcomes(passed=3, xfailed=2, skipped=1)
-
-
-def test_where_workers_share_claims_in_another_way_each_judges_its_own(split):
-    result = run_apart(split, "-n", "2", "--dist", "loadfile")
-    result.assert_outcomes(passed=3, failed=2, skipped=1)
-    result.stdout.no_fnmatch_line("*never judged*")
 
 
 LOOKS = MORE.replace('source="901, Text"', 'source="901, Text", looks={"ci": (3, 6)}', 1)
@@ -153,30 +147,6 @@ def test_an_update_of_one_file_removes_the_ledger_of_a_deleted_file_and_of_no_re
     result.stdout.fnmatch_lines(["*test_more.toml has entries without a claim: 901/falls, 901/*"])
     assert run(split, *update).ret == 0
     assert not ledger(split, "more").exists()
-
-
-CLASSES = """
-class TestRising:
-    @pytest.mark.parametrize("target", [4.0, 5.0])
-    @claim("lines rise", source="902")
-    def test_up(self, trials, target):
-        assert trials(Line(target=target)).slope > 0
-
-class TestOther:
-    def test_else(self): pass
-"""
-
-
-def test_a_session_of_one_case_or_class_knows_of_the_others(outside_project):
-    path = with_claims(outside_project, CLASSES).path / "test_lines.py"
-    run(outside_project, "--update-ledger", "--reference-seeds", "0")
-    for name in ("TestRising::test_up[4.0]", "TestOther", "TestOther::test_else"):
-        assert run(outside_project, f"test_lines.py::{name}").ret == 0, name
-    path.write_text(path.read_text().replace("[4.0, 5.0]", "[4.0]"))
-    for name in ("TestRising::test_up[4.0]", "TestOther", "TestOther::test_else"):
-        result = run(outside_project, f"test_lines.py::{name}")
-        said = "*test_lines.toml has entries without a claim: 902/up[[]5.0]*"
-        result.stdout.fnmatch_lines([said])
 
 
 def test_a_claim_that_is_rewritten_or_moved_goes_on_with_an_update(split):

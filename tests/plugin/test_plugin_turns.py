@@ -75,129 +75,27 @@ def test_what_runs_no_tests_starts_nothing(project, option):
     assert "claims wait for" not in result.stdout.str()
 
 
-SCOPES = r"""
-import pytest
+MIXED = """
+def test_unit(): pass
 
-def log(words):
-    with open("scopes", "a") as file:
-        file.write(f"{words}\n")
-
-def pytest_runtest_call(item):
-    log(f"run {item.nodeid}")
-
-@pytest.fixture(scope="session", autouse=True)
-def of_session():
-    log("up session")
-    yield
-    log("down session")
-
-@pytest.fixture(scope="module", autouse=True)
-def of_module(request):
-    log(f"up {request.node.nodeid}")
-    yield
-    log(f"down {request.node.nodeid}")
-
-@pytest.fixture(scope="class", autouse=True)
-def of_class(request):
-    if request.cls is not None:
-        log(f"up {request.node.nodeid}")
-    yield
-    if request.cls is not None:
-        log(f"down {request.node.nodeid}")
+@claim("x", source="{source}")
+@pytest.mark.parametrize("target", [1.0, 2.0, 3.0])
+def test_it(trials, target):
+    assert trials(Line(target=target)).slope > 0
 """
-
-IN_CLASSES = """
-import pytest
-from repro import claim
-from line import Line
-
-def test_before(): pass
-
-class TestOne:
-    @claim("x", source="{source}")
-    @pytest.mark.parametrize("target", [{first}, {second}])
-    def test_one(self, trials, target):
-        assert trials(Line(target=target)).slope > 0
-
-class TestOther:
-    def test_between(self): pass
-
-    @claim("x", source="{source}")
-    @pytest.mark.parametrize("target", [{third}])
-    def test_other(self, trials, target):
-        assert trials(Line(target=target)).slope > 0
-
-def test_after(): pass
-"""
-
-
-TRIALS = ["9.0", "2.0", "7.0", "4.0", "8.0", "3.0", "6.0", "1.0", "5.0"]
-"""The targets of their claims, in the order of their collection."""
-
-
-@pytest.fixture
-def scoped(project):
-    """Claims and other tests in modules and folders, to be run in turns; a record of all scopes."""
-    names, trials = ("a/test_a", "a/test_b", "b/test_c"), iter(TRIALS)
-    (project.path / "test_lines.py").unlink()
-    for name in names:
-        first, second, third = next(trials), next(trials), next(trials)
-        text = IN_CLASSES.format(source=name, first=first, second=second, third=third)
-        path = project.path / f"{name}.py"
-        path.parent.mkdir(exist_ok=True)
-        (path.parent / "__init__.py").touch()
-        path.write_text(text)
-    (project.path / "conftest.py").write_text(SCOPES)
-    return project
-
-
-def order_in(project):
-    """The tests in the order in which they were run, each with what is shared and no more."""
-    shared, tests, wrong = [], [], []
-    for line in (project.path / "scopes").read_text().splitlines():
-        what, name = line.split(" ", 1)
-        if what == "run":
-            tests.append(name)
-            module, *in_it = name.split("::")
-            of_class = [f"{module}::{in_it[0]}"] if len(in_it) > 1 else []
-            if shared != ["session", module, *of_class]:
-                wrong.append((name, shared[:]))
-        elif what == "up":
-            shared.append(name)
-        elif shared.pop() != name:
-            wrong.append(line)
-    assert wrong == []
-    assert shared == [], "it was not torn down"
-    return tests
-
-
-@pytest.mark.thorough
-def test_fixtures_of_every_scope_are_there_for_claims_in_any_order(scoped):
-    """What a session shares is set up once, and a module's anew wherever the next one begins."""
-    run(scoped).assert_outcomes(passed=18)
-    tests = order_in(scoped)
-    assert (scoped.path / "scopes").read_text().count("up session") == 1
-    assert [trial for test in tests for trial in re.findall(r"\d\.0", test)] == sorted(TRIALS)
-    assert not any("one" in test or "other" in test for test in tests[:9]), "units wait for nothing"
-    assert len(set(tests)) == 18
-
-
-def test_a_module_is_torn_down_where_the_first_claim_to_run_is_in_another(scoped):
-    for name in ("a/test_b.py", "b/test_c.py"):
-        text = (scoped.path / name).read_text()
-        (scoped.path / name).write_text(re.sub(r"def test_(before|between|after)", "def no", text))
-    run(scoped, "a/test_a.py", "b/test_c.py", "-k", "after or 9 or 1").assert_outcomes(passed=3)
-    assert [name[2:8] for name in order_in(scoped)] == ["test_a", "test_c", "test_a"]
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("how", [("--dist", "loadfile"), ()], ids=["by file", "as usual"])
-def test_workers_run_claims_and_other_tests_of_all_folders(scoped, how):
-    result = run_apart(scoped, "-n", "2", *how)
-    result.assert_outcomes(passed=18)
-    assert len(trainings(scoped)) == 45, "the workers have trained a run twice"
-    assert trained(result) == (45, 45), "what workers share is counted once"
-    claims = re.findall(r"\[(gw.)\] [ \[\]%0-9]+ PASSED \S+test_o(?:ne|ther)", result.stdout.str())
+def test_workers_run_claims_and_other_tests_of_all_files(project, how):
+    text = with_claims(project, MIXED.format(source="900")).path / "test_lines.py"
+    for name in ("901", "902"):
+        (project.path / f"test_{name}.py").write_text(text.read_text().replace("900", name))
+    result = run_apart(project, "-n", "2", *how)
+    result.assert_outcomes(passed=12)
+    assert len(trainings(project)) == 15, "the workers have trained a run twice"
+    assert trained(result) == (15, 15), "what workers share is counted once"
+    claims = re.findall(r"\[(gw.)\] [ \[\]%0-9]+ PASSED \S+test_it", result.stdout.str())
     assert len(claims) == 9
     assert set(claims) == {"gw0", "gw1"}
 

@@ -8,7 +8,7 @@ import pytest
 from repro.arm import Run
 from repro.core.progress import Progress
 from repro.runs.identity import settings_of
-from repro.runs.pool import Advanced, Failed, TrainingStopped
+from repro.runs.pool import Failed, TrainingStopped
 from repro.runs.time_left import RATE
 from repro.store import Store, StoreError
 from tests.local_work import put
@@ -143,7 +143,7 @@ def test_a_batch_under_way_tells_the_time_of_what_its_engine_trains(tmp_path, mo
     plan.read_all()
     work.training._hand_over(plan)
     clock[0] = 5.0
-    work.training._take(Advanced(1, Progress(runs=8, step=2, total=10)), plan)
+    work.training.advanced(plan, 1, Progress(runs=8, step=2, total=10))
     assert work.training.status(plan).seconds_left == pytest.approx(20.0)
 
 
@@ -202,7 +202,7 @@ def test_the_status_counts_what_is_missing_and_says_what_is_under_way(tmp_path):
     work.training._hand_over(plan)
     before = work.training.status(plan)
     assert (before.claims, before.open, before.missing, before.under_way) == (2, 2, 2, "")
-    work.training._take(Advanced(1, Progress(1, 5, 10)), plan)
+    work.training.advanced(plan, 1, Progress(1, 5, 10))
     assert work.training.status(plan).under_way == "steps x1 5/10"
 
 
@@ -211,6 +211,6 @@ def test_a_run_of_a_batch_under_way_that_is_stored_takes_no_more_time(tmp_path):
     plan.read_all()
     work.training._hand_over(plan)
     stored = work.pool.put(STACKED[0], work.pool.submitted[0])
-    for event in (Advanced(1, Progress(2, 10, 10)), stored):
-        work.training._take(event, plan)
+    work.training.advanced(plan, 1, Progress(2, 10, 10))
+    work.training._take(stored, plan)
     assert work.training.status(plan).seconds_left == 0.0
