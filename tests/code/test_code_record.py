@@ -81,7 +81,8 @@ def test_marks_tell_what_ran_and_change_neither_lines_nor_results(monkeypatch):
         async def never(): pass
     ''')
     tree = ast.parse(text)
-    record._mark(tree, "toy.py")
+    facts.functions["toy.py"] = record._mark(tree, "toy.py")
+    facts.marks["toy.py"] = [False] * len(facts.functions["toy.py"])
     space = {"__name__": "toy"}
     exec(compile(tree, "toy.py", "exec"), space)
     assert facts.ran("toy.py") == []
@@ -94,6 +95,32 @@ def test_marks_tell_what_ran_and_change_neither_lines_nor_results(monkeypatch):
     assert facts.ran("toy.py") == ["K.n", "outer", "outer.<locals>.inner"]
     facts.files["toy.py"] = None  # whose source was read
     assert facts.ran("toy.py") is None
+
+
+def test_what_is_kept_beside_bytecode_is_made_anew_for_another_text_or_where_it_is_damaged(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    made = []
+
+    def kept(key="text"):
+        return record.remembered("test", str(tmp_path / "a.py"), key, lambda: made.append(1) or 7)
+
+    assert kept() == kept() == 7
+    assert len(made) == 1
+    [path] = (tmp_path / "__pycache__").iterdir()
+    usual = path.read_bytes()
+    for content in (b"", usual[:32], usual[:-1] + b"?", b"?" + usual[1:]):
+        path.write_bytes(content)
+        assert kept() == 7
+        assert path.read_bytes() == usual
+    kept("other text")
+    assert len(made) == 6
+    path.unlink()
+    path.parent.rmdir()
+    path.parent.write_text("")  # nothing can be written there
+    assert kept() == kept() == 7
+    assert len(made) == 8
 
 
 def test_a_copy_of_all_variables_reads_none_by_name_and_a_part_of_one_does(monkeypatch):
