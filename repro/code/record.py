@@ -73,7 +73,7 @@ _FOLDERS = frozenset({"__pycache__", "node_modules"})
 
 _OF_MACHINE = frozenset(
     {
-        *("CI", "COLUMNS", "CUDA_VISIBLE_DEVICES", "HOME", "HOSTNAME", "LANG", "LINES", "LOGNAME"),
+        *("COLUMNS", "CUDA_VISIBLE_DEVICES", "HOME", "HOSTNAME", "LANG", "LINES", "LOGNAME"),
         *("MASTER_ADDR", "MASTER_PORT", "NO_COLOR", "OLDPWD", "PATH", "PWD", "PYTHONPATH", "SHELL"),
         *("TEMP", "TERM", "TMP", "TMPDIR", "TZ", "USER", "VIRTUAL_ENV"),
     }
@@ -85,20 +85,23 @@ _OF_MACHINE_TOO = (
 """Variables that differ by machine; they do not count."""
 
 
+Read = tuple[str | None, int, bool]
+"""The digest of a file when it was read, the time, and whether it could be written, too."""
+
+
 class Facts:
     """What one Python process has used of projects: modules, functions, files, variables."""
 
     def __init__(self) -> None:
         self.modules: dict[tuple[str, str], None] = {}
         """The names of imported modules of projects with their files; `__main__` for a script."""
-        self.texts: dict[str, bytes] = {}
-        """The texts that were compiled, by file."""
+        self.texts: dict[str, list[bytes]] = {}
+        """The texts that were compiled, by file; more than one where it was edited meanwhile."""
         self.functions: dict[str, list[str]] = {}
         """The functions of each file with marks, in the order of `marks`."""
         self.marks: dict[str, list[bool]] = {}
-        self.files: dict[str, tuple[str | None, int, bool]] = {}
-        """Files that were opened for reading: their digests then, the time, and whether they could
-        be written, too. Listed folders end with a slash."""
+        self.files: dict[str, Read] = {}
+        """Files that were opened for reading; listed folders end with a slash."""
         self.missing: dict[str, None] = {}
         """The names of modules that were not found."""
         self.unheard: dict[str, None] = {}
@@ -110,11 +113,15 @@ class Facts:
         """Folders in which it has made something."""
         self.is_marked = True
         """False where the marks of this process do not tell all that ran."""
+        self.told: dict[str, list[str] | None] = {}
+        """What another process has told of the functions that ran, by file."""
 
     def ran(self, file: str) -> list[str] | None:
         """Return the functions of a file that have run; None if all of them count."""
-        if not self.is_marked or file not in self.marks or file in self.files:
+        if not self.is_marked or file in self.files:
             return None
+        if file not in self.marks:
+            return self.told.get(file)
         marked = zip(self.functions[file], self.marks[file], strict=True)
         return sorted({name for name, has_run in marked if has_run})
 
@@ -183,27 +190,32 @@ def state() -> object:
     note_reads()
     facts = FACTS
     tables = (facts.modules, facts.files, facts.missing, facts.unheard, facts.variables)
-    counts = [len(table) for table in (*tables, facts.written, facts.texts)]
+    counts = [len(table) for table in (*tables, facts.written)]
     ran = sum(sum(marks) for marks in facts.marks.values())
     theirs = [(file.name, file.stat().st_size) for file in os.scandir(_options["folder"])]
-    return counts, ran, facts.is_marked, sorted(theirs), tuple(places)
+    texts = sum(len(texts) for texts in facts.texts.values())
+    return counts, ran, texts, facts.is_marked, sorted(theirs), tuple(places)
 
 
-def told() -> Iterator[dict[str, Any]]:
-    """Yield what each other process of this training has used.
-
-    Its `ran` has the marks by file; None where the process has left none.
-    """
+def told() -> Iterator[Facts]:
+    """Yield what each other process of this training has used; without marks if it left none."""
     for path in sorted(folder().glob("*.jsonl")):
-        found: dict[str, Any] = {"modules": [], "files": [], "ran": None}
+        facts = Facts()
+        facts.is_marked = False
         for line in path.read_text(encoding="utf-8").splitlines():
             with suppress(ValueError):  # it was killed within a line
-                kind, *parts = json.loads(line)
+                kind, name, *about = json.loads(line)
                 if kind == "end":
-                    found["ran"] = parts[0]
-                else:
-                    found.setdefault(kind, []).append(parts)
-        yield found
+                    facts.told, facts.is_marked = name, True
+                elif kind == "modules":
+                    file, digest = about
+                    facts.modules[name, file] = None
+                    facts.texts.setdefault(file, []).append((folder() / digest).read_bytes())
+                elif kind != "variables":
+                    getattr(facts, kind)[name] = about[0] if about else None
+                elif salted(_options["folder"], name, value := environment.get(name)) == about[0]:
+                    facts.variables[name] = value  # which the training did not set
+        yield facts
 
 
 @contextmanager
@@ -249,34 +261,13 @@ def _is_of_library(path: str) -> bool:
 
 
 @cache
-def is_installed(place: str) -> bool:
-    """Return whether an installer has put a package, or the file of a module, at a place.
-
-    Installers keep a record of their files; a checkout has none. What was installed from a folder
-    that is still there, or from version control, is code of a project.
-
-    >>> is_installed(pytest.__file__)
-    True
-    """
-    path = Path(place)
-    if not {"site-packages", "dist-packages"}.isdisjoint(path.parts):
-        return not is_project(str(path if path.suffix else path / "__init__.py"))
-    return path.name in _recorded_in(str(path.parent))
-
-
-@cache
-def _recorded_in(folder: str) -> set[str]:
-    """Return the names of packages and modules that installers have recorded in a folder."""
-    infos = [*Path(folder).glob("*.dist-info"), *Path(folder).glob("*.egg-info")]
-    return {name for info in infos if not _is_from_folder(info) for name in _tops(info)}
-
-
-@cache
 def _from_folders(folder: str) -> set[str]:
-    """Return the packages and modules in a folder of libraries that are code of a project."""
+    """Return the packages and modules in a folder of libraries that are code of a project.
+
+    They were installed from a folder that is still there, or from version control.
+    """
     infos = [path.parent for path in Path(folder).glob("*.dist-info/direct_url.json")]
-    tops = {name for info in infos if _is_from_folder(info) for name in _tops(info)}
-    return {name.removesuffix(".py") for name in tops}
+    return {name for info in infos if _is_from_folder(info) for name in _tops(info)}
 
 
 def _is_from_folder(info: Path) -> bool:
@@ -289,11 +280,12 @@ def _is_from_folder(info: Path) -> bool:
 
 
 def _tops(info: Path) -> set[str]:
-    for name in ("RECORD", "installed-files.txt"):
-        with suppress(OSError):
-            lines = (info / name).read_text(encoding="utf-8").splitlines()
-            return {x.removeprefix("../").partition(",")[0].partition("/")[0] for x in lines}
-    return set()
+    """Return the packages and modules that an installer has recorded."""
+    try:
+        lines = (info / "RECORD").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return set()
+    return {line.partition(",")[0].partition("/")[0].removesuffix(".py") for line in lines}
 
 
 def counts(path: str) -> bool:
@@ -393,11 +385,13 @@ def remembered(kind: str, file: str, key: object, make: Callable[[], Any]) -> An
 
 def _note_module(name: str, file: str, text: bytes) -> bytes | None:
     """Note a module or a script; return its text when it was last noted."""
-    before = FACTS.texts.get(file)
-    FACTS.texts[file] = text
+    texts = FACTS.texts.setdefault(file, [])
+    before = texts[-1] if texts else None
     if (name, file) not in FACTS.modules or text != before:
         FACTS.modules[name, file] = None
         _write("modules", name, file, _kept(text))
+    if text != before:
+        texts.append(text)
     return before
 
 
@@ -516,7 +510,14 @@ def _listed(path: Any = None) -> None:
 
 
 def _started(words: Any, where: Any = None, variables: Any = None) -> None:
-    """Note the files that a command names, and whether it is a Python without a record."""
+    """Note the files that a command names, and whether it is a Python without a record.
+
+    One whose `PYTHONPATH` was replaced takes part nevertheless.
+    """
+    if isinstance(variables, dict) and variables.get("PYTHONPATH") and VARIABLE in variables:
+        places = str(variables["PYTHONPATH"]).split(os.pathsep)
+        if places[0] != STARTUP:
+            variables["PYTHONPATH"] = os.pathsep.join([STARTUP, *places])
     if isinstance(words, str | bytes):
         words = [words]
     given = [os.fsdecode(each) for each in words if isinstance(each, str | bytes | os.PathLike)]

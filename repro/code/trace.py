@@ -24,6 +24,7 @@ from types import FunctionType
 from typing import Any
 
 from repro.code import record
+from repro.code.record import Read
 from repro.code.units import EFFECTS, IMPORT, Source, Unit, definitions, source_of
 
 Trace = dict[str, Any]
@@ -352,8 +353,11 @@ def _is_library(paths: Sequence[str]) -> bool:
 @cache
 def _is_installed(top: str) -> bool:
     spec = _spec(top, None)
-    places = [*(spec.submodule_search_locations or []), spec.origin or ""] if spec else []
-    return any(record.is_installed(place) for place in places if place)
+    if spec is None:
+        return False
+    places = [os.path.join(folder, "a") for folder in spec.submodule_search_locations or ()]
+    places.append(spec.origin or "")
+    return any(os.path.isabs(place) and not record.is_project(place) for place in places)
 
 
 _ABSENT = object()
@@ -426,31 +430,30 @@ class Tracer:
     def _trace(self, arms: Sequence[str], whole: bool) -> Trace:
         if self._texts.places != record.places:
             self._texts = _Texts(record.places)
-        texts, facts = self._texts, record.FACTS
-        today = Today(record.project(), places=record.places)
+        today, texts = Today(record.project(), places=record.places), self._texts
         ran = dict[str, list[str] | None]()
-        for name, file in [*facts.modules, *texts.unrecorded(facts.modules)]:
-            ran[texts.add(name, file, facts.texts.get(file))] = facts.ran(file)
-        files, missing, unheard = dict(facts.files), {*facts.missing}, {*facts.unheard}
-        written, changed = dict(facts.written), {*facts.changed}
-        variables = dict(facts.variables)
-        for other in record.told():
-            for name, file, sha in other["modules"]:
-                key = texts.add(name, file, (record.folder() / sha).read_bytes())
-                theirs = None if other["ran"] is None else other["ran"].get(file)
-                ours = ran.get(key, [])
-                ran[key] = None if theirs is None or ours is None else sorted({*ours, *theirs})
-            for name, read in other["files"]:
-                files[name] = min(files.get(name, read), tuple(read), key=lambda read: read[1])
-            for name, at in other.get("written", ()):
+        files: dict[str, Read] = {}
+        written: dict[str, int] = {}
+        variables: dict[str, str | None] = {}
+        missing, unheard, changed = set[str](), set[str](), set[str]()
+        for facts in (record.FACTS, *record.told()):
+            for name, file in facts.modules:
+                for text in facts.texts[file]:
+                    key = texts.add(name, file, text)
+                ran[key] = _both(ran.get(key, []), facts.ran(file))
+            for name, read in facts.files.items():
+                files[name] = min(files.get(name, read), read, key=lambda read: read[1])
+            for name, at in facts.written.items():
                 written[name] = min(written.get(name, at), at)
-            unheard.update(name for name, *_ in other.get("unheard", ()))
-            missing.update(name for name, *_ in other.get("missing", ()))
-            changed.update(name for name, *_ in other.get("changed", ()))
-            for name, salted in other.get("variables", ()):
-                value = record.environment.get(name)
-                if record.salted(str(record.folder()), name, value) == salted:
-                    variables.setdefault(name, value)
+            variables = facts.variables | variables
+            for found, more in (
+                (missing, facts.missing),
+                (unheard, facts.unheard),
+                (changed, facts.changed),
+            ):
+                found.update(more)
+        for name, file in texts.unrecorded(record.FACTS.modules):
+            ran[texts.add(name, file, None)] = None
         for name in {*files, *(_python_files(today.project) if unheard else ())}:
             if name not in texts.files and texts.is_script(name):
                 ran[texts.add("__main__", name, None)] = None
@@ -475,7 +478,7 @@ class Tracer:
     def _files(
         self,
         today: Today,
-        files: Mapping[str, tuple[str | None, int, bool]],
+        files: Mapping[str, Read],
         written: Mapping[str, int],
         changed: set[str],
     ) -> Iterator[tuple[str, str | None]]:
@@ -492,6 +495,11 @@ class Tracer:
             ):
                 continue
             yield today.name_of(name), digest or today.digest(name)
+
+
+def _both(one: list[str] | None, other: list[str] | None) -> list[str] | None:
+    """Return what ran in one process or another; None if all of it counts."""
+    return None if one is None or other is None else sorted({*one, *other})
 
 
 class _Texts:

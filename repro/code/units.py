@@ -134,7 +134,8 @@ def source_of(file: str, text: bytes, *, is_script: bool = False) -> Source:
 def package_of(file: str) -> str:
     """Return the name of the package of a module's file, for its relative imports.
 
-    >>> package_of(repro.core.train.__file__)
+    >>> from repro.core import train
+    >>> package_of(train.__file__)
     'repro.core'
     """
     parts: list[str] = []

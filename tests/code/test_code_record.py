@@ -11,31 +11,28 @@ import pytest
 
 import repro
 from repro.code import record
-from repro.code.record import FACTS, Facts, counts, is_installed, is_project
+from repro.code.record import FACTS, Facts, counts, is_project
 
 URL = "other-1.0.dist-info/direct_url.json"
 RECORD = {"other-1.0.dist-info/RECORD": "other/__init__.py,sha256=1,2\nother/a.py,,\n"}
-INSTALLED = {  # what installers left, whether that is a library, and code of a project in its place
-    "by a record": (RECORD, True, False),
-    "by an egg": ({"other.egg-info/installed-files.txt": "../other/__init__.py\n"}, True, False),
-    "a checkout": ({"other.egg-info/SOURCES.txt": "other"}, False, False),
-    "from a folder": ({**RECORD, URL: {"url": "file:///tmp", "dir_info": {}}}, False, True),
-    "a folder that is gone": ({**RECORD, URL: {"url": "file:///x", "dir_info": {}}}, True, False),
-    "from version control": ({**RECORD, URL: {"url": "https://x", "vcs_info": {}}}, False, True),
-    "from an archive": ({**RECORD, URL: {"url": "https://x", "archive_info": {}}}, True, False),
-    "without a readable origin": ({**RECORD, URL: "{"}, True, False),
+INSTALLED = {  # what an installer left beside a package, and whether that is code of a project
+    "by a record": (RECORD, False),
+    "by an egg": ({"other.egg-info/installed-files.txt": "../other/__init__.py\n"}, False),
+    "from a folder": ({**RECORD, URL: {"url": "file:///tmp", "dir_info": {}}}, True),
+    "a folder that is gone": ({**RECORD, URL: {"url": "file:///x", "dir_info": {}}}, False),
+    "from version control": ({**RECORD, URL: {"url": "https://x", "vcs_info": {}}}, True),
+    "from an archive": ({**RECORD, URL: {"url": "https://x", "archive_info": {}}}, False),
+    "without a readable origin": ({**RECORD, URL: "{"}, False),
 }
 
 
 @pytest.mark.parametrize("how", INSTALLED)
-def test_a_library_is_what_an_installer_has_put_there(tmp_path, how):
-    infos, is_library, is_of_project = INSTALLED[how]
-    for place in ("libs", "site-packages"):
-        files = {f"{place}/{name}": text for name, text in infos.items()}
-        for name, text in {**files, f"{place}/other/__init__.py": ""}.items():
-            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-            (tmp_path / name).write_text(text if isinstance(text, str) else json.dumps(text))
-    assert is_installed(str(tmp_path / "libs/other")) == is_library
+def test_a_library_is_what_an_index_provides(tmp_path, how):
+    infos, is_of_project = INSTALLED[how]
+    for name, text in {**infos, "other/__init__.py": ""}.items():
+        (tmp_path / "site-packages" / name).parent.mkdir(parents=True, exist_ok=True)
+        content = text if isinstance(text, str) else json.dumps(text)
+        (tmp_path / "site-packages" / name).write_text(content)
     assert is_project(str(tmp_path / "site-packages/other/__init__.py")) == is_of_project
 
 

@@ -387,6 +387,13 @@ SEEN = {
         "def f(): return 1",
         **{"a.py": "import lib\nprint(lib.f())"},
     ),
+    "a script with another path": lib(
+        "import os, subprocess, sys\ndef train():\n"
+        " env = {**os.environ, 'PYTHONPATH': 'libs'}\n"
+        " return subprocess.check_output([sys.executable, '-m', 'lib'], env=env)",
+        "print(1)",
+        name="libs/lib.py",
+    ),
     "a script on its own": lib(
         CHILD.format("'-I', 'a.py'"),
         "def f(): return 1",
@@ -442,6 +449,9 @@ SEEN = {
         **{"c.txt": "lib.G_A"},
     ),
     "a variable as bytes": variable("os.environb.get(b'GAIN')"),
+    "the variable CI": Row(
+        (STUDY, None, ""), "import os\ndef train(): return os.getenv('CI')", {}, {}, {"CI": "true"}
+    ),
     "a variable of a chain": variable("__import__('collections').ChainMap(os.environ)['GAIN']"),
     "a variable of a template": variable(
         "__import__('string').Template('$GAIN').substitute(os.environ)"
@@ -637,6 +647,15 @@ def test_what_one_process_writes_and_another_reads_is_no_input(tmp_path):
     trace = trace_of(tmp_path, {})
     assert "project:w" not in trace.get("files", {})
     (tmp_path / "w").unlink()
+    assert changes(tmp_path, trace, {}) == []
+
+
+def test_a_script_with_another_path_takes_part_in_the_record(tmp_path):
+    path = "import os, subprocess, sys\nMORE = {**os.environ, 'PYTHONPATH': 'libs'}\n"
+    run = "def train(): return subprocess.check_output([sys.executable, '-m', 'lib'], env=MORE)"
+    write(tmp_path, {STUDY: path + run, "libs/lib.py": "print(1)", "other.py": "V = 1"})
+    trace = trace_of(tmp_path, {})
+    write(tmp_path, {"other.py": "V = 2"})
     assert changes(tmp_path, trace, {}) == []
 
 
