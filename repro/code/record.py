@@ -201,12 +201,11 @@ def told() -> Iterator[Facts]:
     """Yield what each other process of this training has used; without marks if it left none."""
     for path in sorted(folder().glob("*.jsonl")):
         facts = Facts()
-        facts.is_marked = False
         for line in path.read_text(encoding="utf-8").splitlines():
             with suppress(ValueError):  # it was killed within a line
                 kind, name, *about = json.loads(line)
                 if kind == "end":
-                    facts.told, facts.is_marked = name, True
+                    facts.told = name
                 elif kind == "modules":
                     file, digest = about
                     facts.modules[name, file] = None
