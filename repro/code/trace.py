@@ -573,8 +573,9 @@ def _libraries(sources: Mapping[str, Source]) -> dict[str, str]:
     """Return the versions of the installed libraries that modules of a project import."""
     theirs = [source for key, source in sources.items() if not key.startswith("repro.")]
     tops = {path.partition(".")[0] for source in theirs for path in source.imported}
-    names = {name for top in tops - sys.stdlib_module_names for name in _distributions_of(top)}
-    return {name: metadata.version(name) for name in sorted(names - {"repro-claims"})}
+    tops -= sys.stdlib_module_names | {"repro"}
+    names = {name for top in tops for name in _distributions_of(top)}
+    return {name: metadata.version(name) for name in sorted(names)}
 
 
 @cache
