@@ -201,6 +201,9 @@ def _try_all(
             if (changed or is_idle) and draw.random() > (SHARE if changed else SHARE_NOT_RUN):
                 continue
             now = _trained(copy, arm)
+            if not changed and now.get("settings") != before[arm]["settings"]:
+                counts["results whose settings are others, which count by value"] += 1
+                continue
             is_same = now["error"] is None and now["values"] == before[arm]["values"]
             if changed:
                 counts[NEEDLESS if is_same else NEEDED] += 1
@@ -283,11 +286,18 @@ def _trained(copy: Path, name: str) -> dict[str, Any]:
     """Train an arm in a process of its own; return its values, its trace, or its error."""
 
     def train() -> dict[str, Any]:
-        from repro.code.trace import TRACER
-        from repro.runs.identity import arms_of
+        settings = None
+        try:
+            from repro.code.trace import TRACER
+            from repro.runs.identity import arms_of, settings_of
 
-        arm, values = _train(name)
-        return {"values": values, "trace": TRACER.trace(arms=arms_of(arm)), "error": None}
+            arm = arms()[name]()
+            settings = settings_of(arm)
+            _, values = _train(name)
+            trace, error = TRACER.trace(arms=arms_of(arm)), None
+        except BaseException as raised:  # whatever an edit leads to
+            values, trace, error = None, {}, f"{type(raised).__name__}: {raised}"
+        return {"values": values, "trace": trace, "error": error, "settings": settings}
 
     return _in_fork(copy, train, is_recorded=True)
 
