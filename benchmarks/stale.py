@@ -1,41 +1,46 @@
 """Edits one token at a random place, and sees whether a stored result would still be used.
 
-    python benchmarks/stale.py                  # 1,000 edits: some two hours on two cores
+    python benchmarks/stale.py                  # 1,000 edits on one core
     python benchmarks/stale.py --edits 100
     python benchmarks/stale.py --seed 7
 
 The places are in the code that results depend on (`repro/core`, `studies`, `data`, `own`, `arm.py`,
 `recipe.py`) and in examples. Each arm of a list is trained once with the code as it is. After each
-edit its trace says whether the result still counts. Where it does, the arm is trained again, and
-must have the same bits. Where it does not, a tenth of the arms are trained again, to see how often
-that was needless. An edit in the body of a function that did not run must train nothing again.
+edit its trace says whether the result still counts. Where it does although the edited code ran, the
+arm is trained again, and must have the same bits. Of the others some are trained again: where the
+trace has changed, to see how often that was needless; where the code did not run, as a check. What
+ran is known from Python's own profiler, too, which must name no function without a mark. An edit in
+the body of a function that did not run must train nothing again.
 """
 
 from __future__ import annotations
 
 import argparse
+import inspect
 import io
 import json
 import os
 import random
+import re
 import shutil
 import sys
 import tempfile
+import threading
 import tokenize
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy  # noqa: F401  # loaded once, before processes fork
-import torch
+import torch._dynamo  # as the first optimiser does
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("repro/core", "repro/studies", "repro/data", "repro/own")
 EXAMPLES = ("examples/own_module", "examples/black_box", "examples/waves", "examples/letters")
-SHARE = 0.1
-"""The share of runs whose trace has changed that are trained again."""
+SHARE, SHARE_NOT_RUN = 0.1, 0.01
+"""The shares that are trained again: where the trace has changed, and where code did not run."""
 
 NEEDLESS = "of a tenth of these, trained again needlessly, to the same bits"
 NEEDED = "of a tenth of these, trained again to other bits, or to an error"
@@ -90,7 +95,12 @@ def arms() -> dict[str, Callable[[], Any]]:
         from repro.studies.parameter_sharing.arms import BASELINE
 
         arm = BASELINE.at("ci").located()
-        return arm.but(recipe=arm.recipe.but(epochs=1))
+        return arm.but(recipe=arm.recipe.but(epochs=1), pairs_a_paradigm=2, last_words=10)
+
+    def spirals() -> Any:
+        from spirals import Spirals  # type: ignore[import-not-found]
+
+        return Spirals(examples=100, recipe=Spirals().recipe.but(epochs=2))
 
     def own(module: str, name: str, **more: Any) -> Any:
         kind = getattr(__import__(module), name)
@@ -102,9 +112,9 @@ def arms() -> dict[str, Callable[[], Any]]:
         "early exit": early_exit,
         "context": context,
         "sharing": sharing,
-        "spirals": lambda: own("spirals", "Spirals"),
+        "spirals": spirals,
         "perceptron": lambda: own("perceptron", "Perceptron"),
-        "waves": lambda: own("waves", "Wave"),
+        "waves": lambda: own("waves", "Wave", epochs=1),
     }
 
 
@@ -117,23 +127,20 @@ def main() -> int:
     torch.set_num_threads(1)
     names = chosen.arms or list(arms())
     with tempfile.TemporaryDirectory() as folder:
-        copies = [_copy(Path(folder) / str(number)) for number in range(2)]
-        before = {name: _trained(copies[0], name) for name in names}
+        copy = _copy(Path(folder) / "copy")
+        sys.path[:0] = _places(copy)  # of repro this process imports only `repro.code`
+        before = {name: _trained(copy, name) for name in names}
         for name, found in before.items():
             if found["error"]:
                 raise SystemExit(f"{name} cannot be trained: {found['error']}")
-        unchanged = (copies[0] / "repro/arm.py").read_text()
-        for name, (_, changed) in _compared(copies[0], "repro/arm.py", unchanged, before).items():
+            if unmarked := _unmarked(copy, name, found["trace"]):
+                raise SystemExit(f"{name} has run without a mark: {sorted(unmarked)}")
+        unchanged = (copy / "repro/arm.py").read_text()
+        for name, (_, changed) in _compared(copy, "repro/arm.py", unchanged, before).items():
             if changed:
                 raise SystemExit(f"{name} is trained again although nothing was edited: {changed}")
-        edits = list(_edits(copies[0], random.Random(chosen.seed), chosen.edits))
-        parts = [edits[number::2] for number in range(2)]
-        with ThreadPoolExecutor(2) as pool:
-            jobs = [
-                pool.submit(_try_all, copy, part, before, chosen.seed)
-                for copy, part in zip(copies, parts, strict=True)
-            ]
-        counts: Counter[str] = sum((job.result() for job in jobs), Counter())
+        edits = list(_edits(copy, random.Random(chosen.seed), chosen.edits))
+        counts = _try_all(copy, edits, before, chosen.seed)
     for what, count in sorted(counts.items()):
         print(f"{count:>7}  {what}")
     if again := counts[NEEDLESS] + counts[NEEDED]:
@@ -190,9 +197,13 @@ def _try_all(
                 counts["TRAINED AGAIN FOR A BODY THAT DID NOT RUN"] += 1
                 print(f"{name}: {arm} is trained again: {changed}", flush=True)
             counts["results trained again"] += bool(changed)
-            if (changed or relation == NOT_IMPORTED) and draw.random() > SHARE:
+            is_idle = relation in (NOT_IMPORTED, BODY)
+            if (changed or is_idle) and draw.random() > (SHARE if changed else SHARE_NOT_RUN):
                 continue
             now = _trained(copy, arm)
+            if not changed and now.get("settings") != before[arm]["settings"]:
+                counts["results whose settings are others, which count by value"] += 1
+                continue
             is_same = now["error"] is None and now["values"] == before[arm]["values"]
             if changed:
                 counts[NEEDLESS if is_same else NEEDED] += 1
@@ -209,52 +220,94 @@ def _compared(
     copy: Path, where: str, usual: str, before: dict[str, Any]
 ) -> dict[str, tuple[str, list[str]]]:
     """Return for each arm how an edit relates to its trace, and what the trace says of it."""
+    from repro.code.trace import Today
+    from repro.code.units import package_of, parse
 
-    def compare() -> dict[str, Any]:
-        from repro.code.trace import Today, package_of
-        from repro.code.units import parse
+    path, found = copy / where, {}
+    package = package_of(str(path))
+    then = parse(usual, package).digests()
+    now = parse(path.read_text(), package).digests()
+    edited = {unit for unit in then.keys() | now.keys() if then.get(unit) != now.get(unit)}
+    today = Today(copy)
+    for arm, result in before.items():
+        modules = result["trace"]["modules"]
+        key = next((each for each in modules if today.file_of(each) == str(path)), None)
+        is_body = all(unit.endswith("()") for unit in edited)
+        if key is None:
+            relation = NOT_IMPORTED
+        elif is_body and edited.isdisjoint(modules[key]):
+            relation = BODY
+        else:
+            relation = "code ran, or stands at the top of a module"
+        found[arm] = relation, today.changes(result["trace"], digest=arm)
+    return found
 
-        today, found = Today(copy), {}
-        path = copy / where
-        package = package_of(str(path))
-        then = parse(usual, package).digests()
-        now = parse(path.read_text(), package).digests()
-        edited = {unit for unit in then.keys() | now.keys() if then.get(unit) != now.get(unit)}
-        for arm, result in before.items():
-            modules = result["trace"]["modules"]
-            key = next((each for each in modules if today.file_of(each) == str(path)), None)
-            is_body = all(unit.endswith("()") for unit in edited)
-            if key is None:
-                relation = NOT_IMPORTED
-            elif is_body and edited.isdisjoint(modules[key]):
-                relation = BODY
-            else:
-                relation = "code ran, or stands at the top of a module"
-            found[arm] = relation, today.changes(result["trace"], digest=arm)
-        return {"values": found, "error": None}
 
-    found = _in_fork(copy, compare)
-    if found["error"]:
-        raise SystemExit(found["error"])
-    relations: dict[str, tuple[str, list[str]]] = found["values"]
-    return relations
+def _places(copy: Path) -> list[str]:
+    return [str(copy), *(str(copy / each) for each in EXAMPLES)]
+
+
+def _unmarked(copy: Path, name: str, trace: dict[str, Any]) -> set[str]:
+    """Return functions that Python's profiler sees while an arm trains, and its trace has not."""
+
+    def train() -> dict[str, Any]:
+        found = set()
+
+        def see(frame: FrameType, event: str, argument: object) -> None:
+            code = frame.f_code
+            if event == "call" and code.co_flags & inspect.CO_OPTIMIZED:
+                found.add((code.co_filename, code.co_qualname))
+
+        threading.setprofile(see)
+        sys.setprofile(see)
+        _train(name)
+        sys.setprofile(None)
+        return {"values": sorted(found), "trace": None, "error": None}
+
+    from repro.code.record import is_project
+    from repro.code.trace import Today
+
+    ran = _in_fork(copy, train)
+    if ran["error"]:
+        raise SystemExit(f"{name}, profiled: {ran['error']}")
+    today, unmarked = Today(copy), set()
+    keys = {today.file_of(key): key for key in trace["modules"]}
+    for file, called in ran["values"]:
+        # a lambda or a comprehension is a part of the function, or the statement, that has it
+        function = re.sub(r"\.<locals>\.<(?!locals).*", "", called)
+        is_function = "<" not in function.replace("<locals>", "")
+        is_ours = is_function and file.startswith(f"{copy}{os.sep}") and is_project(file)
+        if is_ours and f"{function}()" not in trace["modules"].get(keys.get(file), {}):
+            unmarked.add(f"{file} {function}")
+    return unmarked
 
 
 def _trained(copy: Path, name: str) -> dict[str, Any]:
     """Train an arm in a process of its own; return its values, its trace, or its error."""
 
     def train() -> dict[str, Any]:
-        from repro.code.trace import TRACER
+        settings = None
+        try:
+            from repro.code.trace import TRACER
+            from repro.runs.identity import arms_of, settings_of
 
-        arm = arms()[name]()
-        from repro.arm import Run
-        from repro.evidence.audit import Again
-        from repro.runs.identity import arms_of
-
-        values = Again({}, device="cpu").values(Run(arm, 3))
-        return {"values": values, "trace": TRACER.trace(arms=arms_of(arm)), "error": None}
+            arm = arms()[name]()
+            settings = settings_of(arm)
+            _, values = _train(name)
+            trace, error = TRACER.trace(arms=arms_of(arm)), None
+        except BaseException as raised:  # whatever an edit leads to
+            values, trace, error = None, {}, f"{type(raised).__name__}: {raised}"
+        return {"values": values, "trace": trace, "error": error, "settings": settings}
 
     return _in_fork(copy, train, is_recorded=True)
+
+
+def _train(name: str) -> tuple[Any, Any]:
+    arm = arms()[name]()
+    from repro.arm import Run
+    from repro.evidence.audit import Again
+
+    return arm, Again({}, device="cpu").values(Run(arm, 3))
 
 
 def _in_fork(
@@ -271,11 +324,10 @@ def _in_fork(
             null = os.open(os.devnull, os.O_WRONLY)
             os.dup2(null, 1)
             os.dup2(null, 2)
-            sys.path[:0] = [str(copy), *(str(copy / each) for each in EXAMPLES)]
             if is_recorded:
                 from repro.code.record import start
 
-                folder = tempfile.mkdtemp()
+                folder = tempfile.mkdtemp(dir=copy.parent)
                 start(project=str(copy), store=folder, folder=folder)
             found = function()
         except BaseException as error:  # whatever an edit leads to

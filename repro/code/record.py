@@ -20,6 +20,7 @@ import hashlib
 import importlib._bootstrap_external
 import itertools
 import json
+import marshal
 import os
 import re
 import runpy
@@ -27,6 +28,7 @@ import shlex
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -56,6 +58,8 @@ LIBRARIES = (
 """The beginnings of paths that belong to a machine and not to a project."""
 
 _loading: Any = importlib._bootstrap_external
+_VERSION = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
+_PACKAGES = re.compile(r"(.*?/(?:site|dist)-packages)/([^/]+)")
 _RAN = "__repro_ran__"
 _WRITES = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
 _RUNPY = runpy.run_path.__code__.co_filename
@@ -69,7 +73,7 @@ _FOLDERS = frozenset({"__pycache__", "node_modules"})
 
 _OF_MACHINE = frozenset(
     {
-        *("CI", "COLUMNS", "CUDA_VISIBLE_DEVICES", "HOME", "HOSTNAME", "LANG", "LINES", "LOGNAME"),
+        *("COLUMNS", "CUDA_VISIBLE_DEVICES", "HOME", "HOSTNAME", "LANG", "LINES", "LOGNAME"),
         *("MASTER_ADDR", "MASTER_PORT", "NO_COLOR", "OLDPWD", "PATH", "PWD", "PYTHONPATH", "SHELL"),
         *("TEMP", "TERM", "TMP", "TMPDIR", "TZ", "USER", "VIRTUAL_ENV"),
     }
@@ -81,36 +85,43 @@ _OF_MACHINE_TOO = (
 """Variables that differ by machine; they do not count."""
 
 
+Read = tuple[str | None, int, bool]
+"""The digest of a file when it was read, the time, and whether it could be written, too."""
+
+
 class Facts:
     """What one Python process has used of projects: modules, functions, files, variables."""
 
     def __init__(self) -> None:
         self.modules: dict[tuple[str, str], None] = {}
         """The names of imported modules of projects with their files; `__main__` for a script."""
-        self.texts: dict[str, bytes] = {}
-        """The texts that were compiled, by file."""
+        self.texts: dict[str, list[bytes]] = {}
+        """The texts that were compiled, by file; more than one where it was edited meanwhile."""
         self.functions: dict[str, list[str]] = {}
         """The functions of each file with marks, in the order of `marks`."""
         self.marks: dict[str, list[bool]] = {}
-        self.files: dict[str, str] = {}
-        """Files that were opened for reading with their state then; listed folders end with a
-        slash. The state of a file that was opened for both begins with a plus."""
+        self.files: dict[str, Read] = {}
+        """Files that were opened for reading; listed folders end with a slash."""
         self.missing: dict[str, None] = {}
         """The names of modules that were not found."""
         self.unheard: dict[str, None] = {}
         """Pythons that were started without the variables by which they would take part."""
         self.variables: dict[str, str | None] = {}
-        self.written: dict[str, None] = {}
-        """Files that the process itself has written, and folders that it has made."""
-        self.changed: dict[str, None] = {}
+        self.written: dict[str, int] = {}
+        """Files that the process has written and folders that it has made, with the time."""
+        self.changed: dict[str, int] = {}
         """Folders in which it has made something."""
         self.is_marked = True
         """False where the marks of this process do not tell all that ran."""
+        self.told: dict[str, list[str] | None] = {}
+        """What another process has told of the functions that ran, by file."""
 
     def ran(self, file: str) -> list[str] | None:
         """Return the functions of a file that have run; None if all of them count."""
-        if not self.is_marked or file not in self.marks or file in self.files:
+        if not self.is_marked or file in self.files:
             return None
+        if file not in self.marks:
+            return self.told.get(file)
         marked = zip(self.functions[file], self.marks[file], strict=True)
         return sorted({name for name, has_run in marked if has_run})
 
@@ -179,28 +190,31 @@ def state() -> object:
     note_reads()
     facts = FACTS
     tables = (facts.modules, facts.files, facts.missing, facts.unheard, facts.variables)
-    ran = sum(sum(marks) for marks in FACTS.marks.values())
-    theirs = [(file.name, file.stat().st_size) for file in os.scandir(_options["folder"])]
     counts = [len(table) for table in (*tables, facts.written)]
-    states = [state_of(name) for name in facts.files]
-    return (*counts, ran, facts.is_marked, sorted(theirs), states)
+    ran = sum(sum(marks) for marks in facts.marks.values())
+    theirs = [(file.name, file.stat().st_size) for file in os.scandir(_options["folder"])]
+    texts = sum(len(texts) for texts in facts.texts.values())
+    return counts, ran, texts, facts.is_marked, sorted(theirs), tuple(places)
 
 
-def told() -> Iterator[dict[str, Any]]:
-    """Yield what each other process of this training has used.
-
-    Its `ran` has the marks by file; None where the process has left none.
-    """
+def told() -> Iterator[Facts]:
+    """Yield what each other process of this training has used; without marks if it left none."""
     for path in sorted(folder().glob("*.jsonl")):
-        found: dict[str, Any] = {"modules": [], "files": [], "ran": None}
+        facts = Facts()
         for line in path.read_text(encoding="utf-8").splitlines():
             with suppress(ValueError):  # it was killed within a line
-                kind, *parts = json.loads(line)
+                kind, name, *about = json.loads(line)
                 if kind == "end":
-                    found["ran"] = parts[0]
-                else:
-                    found.setdefault(kind, []).append(parts)
-        yield found
+                    facts.told = name
+                elif kind == "modules":
+                    file, digest = about
+                    facts.modules[name, file] = None
+                    facts.texts.setdefault(file, []).append((folder() / digest).read_bytes())
+                elif kind != "variables":
+                    getattr(facts, kind)[name] = about[0] if about else None
+                elif salted(_options["folder"], name, value := environment.get(name)) == about[0]:
+                    facts.variables[name] = value  # which the training did not set
+        yield facts
 
 
 @contextmanager
@@ -220,52 +234,39 @@ def unheard() -> Iterator[None]:
 # --- What is code of a project, and what is a library?
 
 
-@cache
 def is_project(file: str) -> bool:
     """Return whether a file is code of a project: what no index of packages provides."""
     if file.startswith(PACKAGE + os.sep):
         return file[len(PACKAGE) + 1 :].partition(os.sep)[0] in COUNTED
     if not os.path.isabs(file):
         return False
-    parts = Path(file).parts
-    for kind in ("site-packages", "dist-packages"):
-        if kind in parts[:-1]:
-            number = parts.index(kind) + 1
-            return parts[number].removesuffix(".py") in _from_folders(str(Path(*parts[:number])))
+    if found := _PACKAGES.match(file):
+        return found[2].removesuffix(".py") in _from_folders(found[1])
     return not file.startswith(LIBRARIES)
 
 
 @cache
-def is_installed(place: str) -> bool:
-    """Return whether an installer has put a package, or the file of a module, at a place.
-
-    Installers keep a record of their files; a checkout has none. What was installed from a folder
-    that is still there, or from version control, is code of a project.
-
-    >>> is_installed(pytest.__file__)
-    True
-    """
-    path = Path(place)
-    if not {"site-packages", "dist-packages"}.isdisjoint(path.parts):
-        return not is_project(str(path if path.suffix else path / "__init__.py"))
-    return path.name in _recorded_in(str(path.parent))
+def _has_libraries(folder: str) -> bool:
+    """Return whether all files in a folder are a library's, as far as they are no links."""
+    if not os.path.isabs(folder) or folder in ("/", PACKAGE) or folder.endswith("-packages"):
+        return False
+    if _has_libraries(os.path.dirname(folder)):
+        return not os.path.islink(folder)
+    return os.path.realpath(folder) == folder and not is_project(os.path.join(folder, "a"))
 
 
-@cache
-def _recorded_in(folder: str) -> set[str]:
-    """Return the names of packages and modules that installers have recorded in a folder."""
-    return {name for info in _infos(folder) if not _is_from_folder(info) for name in _tops(info)}
+def _is_of_library(path: str) -> bool:
+    return _has_libraries(os.path.dirname(path)) and not os.path.islink(path)
 
 
 @cache
 def _from_folders(folder: str) -> set[str]:
-    """Return the packages and modules in a folder of libraries that are code of a project."""
-    tops = {name for info in _infos(folder) if _is_from_folder(info) for name in _tops(info)}
-    return {name.removesuffix(".py") for name in tops}
+    """Return the packages and modules in a folder of libraries that are code of a project.
 
-
-def _infos(folder: str) -> list[Path]:
-    return [*Path(folder).glob("*.dist-info"), *Path(folder).glob("*.egg-info")]
+    They were installed from a folder that is still there, or from version control.
+    """
+    infos = [path.parent for path in Path(folder).glob("*.dist-info/direct_url.json")]
+    return {name for info in infos if _is_from_folder(info) for name in _tops(info)}
 
 
 def _is_from_folder(info: Path) -> bool:
@@ -278,11 +279,12 @@ def _is_from_folder(info: Path) -> bool:
 
 
 def _tops(info: Path) -> set[str]:
-    for name in ("RECORD", "installed-files.txt"):
-        with suppress(OSError):
-            lines = (info / name).read_text(encoding="utf-8").splitlines()
-            return {x.removeprefix("../").partition(",")[0].partition("/")[0] for x in lines}
-    return set()
+    """Return the packages and modules that an installer has recorded."""
+    try:
+        lines = (info / "RECORD").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return set()
+    return {line.partition(",")[0].partition("/")[0].removesuffix(".py") for line in lines}
 
 
 def counts(path: str) -> bool:
@@ -327,35 +329,68 @@ def functions(
 
 def _get_code(loader: Any, name: str) -> CodeType:
     """Compile a module of a project from its text, with marks; any other module as ever."""
-    file = os.path.realpath(loader.get_filename(name))
+    shown = loader.get_filename(name)
+    file = shown if _is_of_library(shown) else os.path.realpath(shown)
+    code: CodeType
     if not is_project(file):
-        code: CodeType = _usual(loader, name)
+        code = _usual(loader, name)
         return code
     with unheard():
         text: bytes = loader.get_data(file)
     before = _note_module(name, file, text)
     if sys._getframe(1).f_code.co_filename == _RUNPY:
         _note_module("__main__", file, text)
-    shown = loader.get_filename(name)
     if type(loader).source_to_code is not _loading.SourceLoader.source_to_code:
         code = loader.source_to_code(text, shown)
-        return code  # noqa: RET504  # of a loader that changes what it compiles
-    tree = ast.parse(text, shown)
-    is_again = before == text and file in FACTS.marks
-    if UNMARKED.isdisjoint(_imported(tree)) and (before is None or is_again):
-        _mark(tree, file)
-    else:
+        return code  # of a loader that changes what it compiles
+    if before is not None and (before != text or file not in FACTS.marks):
         FACTS.marks.pop(file, None)  # those of another text would not fit
-    return compile(tree, shown, "exec", dont_inherit=True)
+        return compile(text, shown, "exec", dont_inherit=True)
+
+    def make() -> tuple[list[str] | None, CodeType]:
+        tree = ast.parse(text, shown)
+        names = _mark(tree, file) if UNMARKED.isdisjoint(_imported(tree)) else None
+        return names, compile(tree, shown, "exec", dont_inherit=True)
+
+    key = shown, file, hashlib.sha256(text).hexdigest(), sys.flags.optimize, _VERSION
+    names, code = remembered("marks", shown, key, make)
+    if names is not None:
+        FACTS.functions[file] = names
+        FACTS.marks.setdefault(file, [False] * len(names))  # it may be loaded twice
+    return code
+
+
+def remembered(kind: str, file: str, key: object, make: Callable[[], Any]) -> Any:
+    """Return what is made of a module's file, which is kept beside Python's own bytecode.
+
+    It begins with a digest of a key and of the rest, so it is made anew where anything is another,
+    or damaged. Where it cannot be written, it is made each time.
+    """
+    loader, place = _loading.SourceFileLoader("", file), _loading.cache_from_source
+    head = repr((key, _loading.MAGIC_NUMBER)).encode()
+    with unheard():
+        path = place(file, optimization=f"repro{kind}")
+        with suppress(OSError):
+            content = loader.get_data(path)
+            if content[:32] == hashlib.sha256(head + content[32:]).digest():
+                return marshal.loads(content[32:])
+        made = make()
+        if not sys.dont_write_bytecode:
+            content = marshal.dumps(made)
+            digest = hashlib.sha256(head + content).digest()
+            loader._cache_bytecode(file, path, digest + content)
+        return made
 
 
 def _note_module(name: str, file: str, text: bytes) -> bytes | None:
     """Note a module or a script; return its text when it was last noted."""
-    before = FACTS.texts.get(file)
-    FACTS.texts[file] = text
+    texts = FACTS.texts.setdefault(file, [])
+    before = texts[-1] if texts else None
     if (name, file) not in FACTS.modules or text != before:
         FACTS.modules[name, file] = None
         _write("modules", name, file, _kept(text))
+    if text != before:
+        texts.append(text)
     return before
 
 
@@ -368,22 +403,21 @@ def _ran_file(path: Any) -> None:
 _usual: Any = _loading.SourceLoader.get_code
 
 
-def _mark(tree: ast.Module, file: str) -> None:
+def _mark(tree: ast.Module, file: str) -> list[str]:
+    """Add the marks to the functions in a syntax tree; return their names."""
     names: list[str] = []
     for name, function in list(functions(tree)):
         at = int(ast.get_docstring(function, clean=False) is not None)
         where = function.body[min(at, len(function.body) - 1)]
         function.body.insert(at, _statement(f"{_RAN}[{len(names)}] = True", where))
         names.append(name)
-    FACTS.functions[file] = names
-    FACTS.marks.setdefault(file, [False] * len(names))  # it may be loaded twice
-    if not names:
-        return
-    at = int(ast.get_docstring(tree, clean=False) is not None)
-    while getattr(tree.body[at], "module", None) == "__future__":
-        at += 1
-    found = f"{_RAN} = __import__('sys').modules[{__name__!r}].FACTS.marks[{file!r}]"
-    tree.body.insert(at, _statement(found, tree.body[at]))
+    if names:
+        at = int(ast.get_docstring(tree, clean=False) is not None)
+        while getattr(tree.body[at], "module", None) == "__future__":
+            at += 1
+        found = f"{_RAN} = __import__('sys').modules[{__name__!r}].FACTS.marks[{file!r}]"
+        tree.body.insert(at, _statement(found, tree.body[at]))
+    return names
 
 
 def _statement(text: str, where: ast.AST) -> ast.stmt:
@@ -441,21 +475,30 @@ def _read_from(path: Any, end: str = "", *, is_open_to_write: bool = False) -> N
     """Note a file, or with `end` a folder; also the link that leads there."""
     if not isinstance(path, str | bytes | os.PathLike):
         return  # what a number stands for was opened before
-    real, name = os.path.realpath(os.fsdecode(path)), os.path.abspath(os.fsdecode(path))
+    given = os.fsdecode(path)
+    if not end and _is_of_library(given):
+        return
+    real, name = os.path.realpath(given), os.path.abspath(given)
     is_link = real != name and (_is_below(name) or not _is_below(real))
     for each in (real, name) if is_link else (real,):
         is_new = each + end not in FACTS.files and counts(os.path.join(each, "a") if end else each)
         if is_new and not _is_bytecode(each):
-            _note("files", each + end, "+" * is_open_to_write + state_of(each + end))
+            read = digest_of(each + end), time.monotonic_ns(), is_open_to_write
+            _note("files", each + end, read)
 
 
-def state_of(path: str) -> str:
-    """Return a text that differs after a file was written; empty for a folder or without one."""
+def digest_of(path: str) -> str | None:
+    """Return the digest of a file, or of a folder's names; None where there is none."""
     try:
-        found = os.stat(path)
+        if path.endswith(os.sep):
+            names = [x for x in sorted(os.listdir(path)) if not x.startswith((".", "__pycache__"))]
+            return hashlib.sha256("\n".join(names).encode()).hexdigest()
+        if not os.path.isfile(path):
+            return None
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
-        return ""
-    return "" if path.endswith(os.sep) else f"{found.st_mtime_ns} {found.st_size} {found.st_ino}"
+        return None
 
 
 def _listed(path: Any = None) -> None:
@@ -466,7 +509,14 @@ def _listed(path: Any = None) -> None:
 
 
 def _started(words: Any, where: Any = None, variables: Any = None) -> None:
-    """Note the files that a command names, and whether it is a Python without a record."""
+    """Note the files that a command names, and whether it is a Python without a record.
+
+    One whose `PYTHONPATH` was replaced takes part nevertheless.
+    """
+    if isinstance(variables, dict) and variables.get("PYTHONPATH") and VARIABLE in variables:
+        places = str(variables["PYTHONPATH"]).split(os.pathsep)
+        if places[0] != STARTUP:
+            variables["PYTHONPATH"] = os.pathsep.join([STARTUP, *places])
     if isinstance(words, str | bytes):
         words = [words]
     given = [os.fsdecode(each) for each in words if isinstance(each, str | bytes | os.PathLike)]
@@ -499,8 +549,9 @@ def _made(path: Any) -> None:
     if not isinstance(path, str | bytes | os.PathLike):
         return
     name = os.path.realpath(os.fsdecode(path))
-    _note("written", name)
-    _note("changed", os.path.dirname(name))
+    if not name.startswith(_options["store"] + os.sep):
+        for kind, each in (("written", name), ("changed", os.path.dirname(name))):
+            _note(kind, each, time.monotonic_ns())
 
 
 def _is_bytecode(name: str) -> bool:

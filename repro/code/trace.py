@@ -11,7 +11,6 @@ module whose names nobody looks up.
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import json
 import os
@@ -25,7 +24,8 @@ from types import FunctionType
 from typing import Any
 
 from repro.code import record
-from repro.code.units import EFFECTS, IMPORT, Source, Unit, parse
+from repro.code.record import Read
+from repro.code.units import EFFECTS, IMPORT, Source, Unit, definitions, source_of
 
 Trace = dict[str, Any]
 
@@ -41,7 +41,6 @@ _TWO = "two texts"
 _ORDER = "<order>"
 """The name of the order in which a module computes its names."""
 
-_PLAIN = (bool, int, float, complex, str, bytes, tuple, type(None))
 _SALT = secrets.token_hex(8)
 
 _OUTSIDE = "a file outside of the project"
@@ -65,6 +64,7 @@ class Today:
     ) -> None:
         self.project, self._places = os.path.realpath(project), places
         self._sources: dict[tuple[str, bool], Source | None] = {}
+        self._definitions: dict[str, dict[str, str]] = {}
         self._files: dict[str, str | None] = {}
         self._changes: dict[str, list[str]] = {}
         self._patched: dict[str, str] = {}
@@ -131,7 +131,7 @@ class Today:
         if place not in self._sources:
             try:
                 text = Path(file).read_bytes()
-                self._sources[place] = parse(text, package_of(file), is_script=is_script)
+                self._sources[place] = source_of(file, text, is_script=is_script)
             except (OSError, SyntaxError, ValueError):
                 self._sources[place] = None
         return self._sources[place]
@@ -153,7 +153,7 @@ class Today:
     def digest(self, path: str) -> str | None:
         """Return the digest of a file, or of the names in a folder; None where it is missing."""
         if path not in self._files:
-            self._files[path] = _digest(path)
+            self._files[path] = record.digest_of(path)
         return self._files[path]
 
     def patched(self, trace: Trace, *, digest: str) -> str:
@@ -199,10 +199,10 @@ class Today:
         parts = name.split(".")
         for count in range(len(parts) - 1, 0, -1):
             file = self.file_of(".".join(parts[:count]))
-            source = self.source(file) if file else None
-            if source is not None:
-                unit = source.units.get(".".join(parts[count:]))
-                return unit.whole if unit is not None else None
+            if file and self.source(file) is not None:
+                if file not in self._definitions:
+                    self._definitions[file] = definitions(Path(file).read_bytes())
+                return self._definitions[file].get(".".join(parts[count:]))
         return None
 
     def _found_patched(self, trace: Trace) -> Iterator[str]:
@@ -237,20 +237,6 @@ def _spec(name: str, path: Sequence[str] | None) -> Any:
     return None
 
 
-def package_of(file: str) -> str:
-    """Return the name of the package of a module's file, for its relative imports.
-
-    >>> package_of(repro.core.train.__file__)
-    'repro.core'
-    """
-    parts: list[str] = []
-    folder = Path(file).parent
-    while (folder / "__init__.py").exists() and folder.name:
-        parts.insert(0, folder.name)
-        folder = folder.parent
-    return ".".join(parts) or Path(file).parent.name
-
-
 def _is_path(key: str) -> bool:
     return ":" in key or os.sep in key
 
@@ -269,18 +255,6 @@ def _fixtures() -> str:
     return inside if os.path.isdir(inside) else beside
 
 
-def _digest(path: str) -> str | None:
-    """Return the digest of a file, or of a folder's names; None where there is none."""
-    try:
-        if path.endswith(os.sep):
-            names = [x for x in sorted(os.listdir(path)) if not x.startswith((".", "__pycache__"))]
-            return hashlib.sha256("\n".join(names).encode()).hexdigest()
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError:
-        return None
-
-
 # --- What counts.
 
 
@@ -293,7 +267,7 @@ def counted(
     """
     found: dict[str, dict[str, Unit]] = {}
     candidates: list[tuple[str, Unit]] = []
-    classes = {arm.rpartition(".")[2] for arm in arms}
+    classes = {"Metric", "Recipe", *(arm.rpartition(".")[2] for arm in arms)}
     for key, source in sources.items():
         kept = source.digests(ran.get(key)).keys()
         found[key] = {}
@@ -302,10 +276,10 @@ def counted(
             owner, _, last = name.removesuffix("()").rpartition(".")
             is_of_arm = f"{key}.{owner}" in arms
             is_test = unit.is_test and f"{name}()" not in kept
-            if (is_of_arm and source.is_field(unit)) or is_test or (key, name) == _SCALE:
+            if (is_of_arm and unit.is_field) or is_test or (key, name) == _SCALE:
                 continue
             is_judged = is_of_arm and last in _JUDGED
-            if is_judged or unit.is_plain(classes) or name.startswith(IMPORT):
+            if is_judged or _is_plain(unit, classes) or name.startswith(IMPORT):
                 candidates.append((key, unit))
             else:
                 found[key][name] = unit
@@ -315,6 +289,11 @@ def counted(
         if order := [name for name in source.order if name in found[key]]:
             digests[key][_ORDER] = hashlib.sha256(" ".join(order).encode()).hexdigest()[:16]
     return digests
+
+
+def _is_plain(unit: Unit, classes: set[str]) -> bool:
+    """Return whether a unit is an assignment that calls at most some classes."""
+    return unit.calls is not None and unit.calls <= classes
 
 
 def _take_mentioned(
@@ -374,8 +353,11 @@ def _is_library(paths: Sequence[str]) -> bool:
 @cache
 def _is_installed(top: str) -> bool:
     spec = _spec(top, None)
-    places = [*(spec.submodule_search_locations or []), spec.origin or ""] if spec else []
-    return any(record.is_installed(place) for place in places if place)
+    if spec is None:
+        return False
+    places = [os.path.join(folder, "a") for folder in spec.submodule_search_locations or ()]
+    places.append(spec.origin or "")
+    return any(os.path.isabs(place) and not record.is_project(place) for place in places)
 
 
 _ABSENT = object()
@@ -385,25 +367,16 @@ _DECORATED = ("__init_subclass__", "__class_getitem__", "__new__")
 
 def _said_of_patched(module: str, unit: Unit, has_run: bool, rebound: set[str]) -> str:
     """Return what a name is in this process if that is not what its file states; else nothing."""
-    node = unit.nodes[0] if len(unit.nodes) == 1 and not unit.is_body else None
     name, last = unit.name, unit.name.rpartition(".")[2]
-    if isinstance(node, ast.FunctionDef):
-        if not has_run or node.decorator_list or name.endswith(_DECORATED):
-            return ""
-        found = _value(module, name)
-        is_same = isinstance(found, FunctionType) and found.__qualname__ == name
-        return "" if is_same or found is _ABSENT else "another function"
-    if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None or last in rebound:
-        return ""
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-    try:
-        stated = ast.literal_eval(node.value)
-    except ValueError:
-        return ""
-    if not (isinstance(stated, _PLAIN) and all(isinstance(each, ast.Name) for each in targets)):
+    if not unit.stated or (last in rebound and unit.stated != "def"):
         return ""
     found = _value(module, name)
-    return "" if found is _ABSENT or repr(found) == repr(stated) else repr(found)
+    if unit.stated != "def":
+        return "" if found is _ABSENT or repr(found) == unit.stated else repr(found)
+    if not has_run or name.endswith(_DECORATED):
+        return ""
+    is_same = isinstance(found, FunctionType) and found.__qualname__ == name
+    return "" if is_same or found is _ABSENT else "another function"
 
 
 def _value(module: str, name: str) -> Any:
@@ -426,8 +399,8 @@ class Tracer:
 
     def __init__(self) -> None:
         self._before: list[Trace] = []
-        self._last: tuple[object, Trace] | None = None
-        self._parsed: dict[tuple[bytes, bool], Source] = {}
+        self._made: dict[tuple[object, ...], tuple[object, Trace]] = {}
+        self._texts = _Texts([])
         self.libraries: dict[str, str] = {}
         """The versions of the libraries that code of the project imports, but repro's own."""
 
@@ -449,48 +422,50 @@ class Tracer:
         if not record.is_on():
             return {}
         with record.unheard():
-            state = (record.state(), len(self._before), tuple(arms), whole)
-            if self._last is None or self._last[0] != state:
-                self._last = state, self._trace(arms, whole)
-            return self._last[1]
+            state, key = (record.state(), len(self._before)), (*sorted(arms), whole)
+            if self._made.get(key, (None,))[0] != state:
+                self._made[key] = state, self._trace(arms, whole)
+            return self._made[key][1]
 
     def _trace(self, arms: Sequence[str], whole: bool) -> Trace:
-        today, facts = Today(record.project(), places=record.places), record.FACTS
-        texts, ran = _Texts(today, self._parsed), dict[str, list[str] | None]()
-        nowhere = set()
-        for name, file in [*facts.modules, *_unrecorded(facts.modules)]:
-            key = texts.add(name, file, facts.texts.get(file))
-            ran[key] = facts.ran(file)
-            nowhere |= {name} - {key, "__main__"}  # as yet, where this session looks
-        files, missing, unheard = dict(facts.files), dict(facts.missing), set(facts.unheard)
-        written, changed = set(facts.written), set(facts.changed)
-        variables = dict(facts.variables)
-        for other in record.told():
-            for name, file, sha in other["modules"]:
-                key = texts.add(name, file, (record.folder() / sha).read_bytes())
-                theirs = None if other["ran"] is None else other["ran"].get(file)
-                ours = ran.get(key, [])
-                ran[key] = None if theirs is None or ours is None else sorted({*ours, *theirs})
-            files = dict(other["files"]) | files
-            unheard.update(name for name, *_ in other.get("unheard", ()))
-            missing.update((name, None) for name, *_ in other.get("missing", ()))
-            written.update(name for name, *_ in other.get("written", ()))
-            changed.update(name for name, *_ in other.get("changed", ()))
-            for name, salted in other.get("variables", ()):
-                value = record.environment.get(name)
-                if record.salted(str(record.folder()), name, value) == salted:
-                    variables.setdefault(name, value)
+        if self._texts.places != record.places:
+            self._texts = _Texts(record.places)
+        today, texts = Today(record.project(), places=record.places), self._texts
+        ran = dict[str, list[str] | None]()
+        files: dict[str, Read] = {}
+        written: dict[str, int] = {}
+        variables: dict[str, str | None] = {}
+        missing, unheard, changed = set[str](), set[str](), set[str]()
+        for facts in (record.FACTS, *record.told()):
+            for name, file in facts.modules:
+                for text in facts.texts[file]:
+                    key = texts.add(name, file, text)
+                ran[key] = _both(ran.get(key, []), facts.ran(file))
+            for name, read in facts.files.items():
+                files[name] = min(files.get(name, read), read, key=lambda read: read[1])
+            for name, at in facts.written.items():
+                written[name] = min(written.get(name, at), at)
+            variables = facts.variables | variables
+            for found, more in (
+                (missing, facts.missing),
+                (unheard, facts.unheard),
+                (changed, facts.changed),
+            ):
+                found.update(more)
+        for name, file in texts.unrecorded(record.FACTS.modules):
+            ran[texts.add(name, file, None)] = None
         for name in {*files, *(_python_files(today.project) if unheard else ())}:
             if name not in texts.files and texts.is_script(name):
                 ran[texts.add("__main__", name, None)] = None
         if whole or unheard:
             ran = {}
         self.libraries = _libraries(texts.sources)
+        missing |= texts.nowhere  # as yet, where this session looks
         trace: Trace = {
             "arms": sorted(arms),
             "modules": counted(texts.sources, ran, arms),
-            "files": dict(sorted(self._files(today, files, written, changed, texts))),
-            "missing": sorted(x for x in {*missing, *nowhere} if not today.file_of(x)),
+            "files": dict(sorted(self._files(today, files, written, changed))),
+            "missing": sorted(name for name in missing if not today.file_of(name)),
             "variables": {n: record.salted(_SALT, n, x) for n, x in sorted(variables.items())},
         }
         for key in texts.twice:
@@ -503,47 +478,61 @@ class Tracer:
     def _files(
         self,
         today: Today,
-        files: Mapping[str, str],
-        written: set[str],
+        files: Mapping[str, Read],
+        written: Mapping[str, int],
         changed: set[str],
-        texts: _Texts,
     ) -> Iterator[tuple[str, str | None]]:
-        for name, then in files.items():
-            folder = name.removesuffix(os.sep)
-            is_output = folder in written or (folder != name and folder in changed)
-            counts = record.counts(os.path.join(folder, "")) and name not in texts.files
-            now = record.state_of(name)
-            was = then.removeprefix("+")
-            is_output = is_output or (was != now and then != was)
-            is_edited = was != now and bool(was and now)
-            if counts and not is_output:
-                yield today.name_of(name), _TWO if is_edited else today.digest(name)
+        """Yield the files that were read before the training wrote them, with digests of then."""
+        for name, (digest, at, is_open_to_write) in files.items():
+            path = name.removesuffix(os.sep)
+            if path != name and (path in written or path in changed):
+                continue
+            outputs = (written[each] for each in (path, *_above(path)) if each in written)
+            if name in self._texts.files or min(outputs, default=at) < at:
+                continue
+            if (digest is None and path in written) or (
+                is_open_to_write and digest != today.digest(name)
+            ):
+                continue
+            yield today.name_of(name), digest or today.digest(name)
+
+
+def _both(one: list[str] | None, other: list[str] | None) -> list[str] | None:
+    """Return what ran in one process or another; None if all of it counts."""
+    return None if one is None or other is None else sorted({*one, *other})
 
 
 class _Texts:
     """The modules that count, by the key of each in a trace."""
 
-    def __init__(self, today: Today, parsed: dict[tuple[bytes, bool], Source]) -> None:
-        self._today, self._parsed = today, parsed
+    def __init__(self, places: Sequence[str]) -> None:
+        self.places = list(places)
         self.sources: dict[str, Source] = {}
         self.files: dict[str, str] = {}
         self.twice: set[str] = set()
+        self.nowhere: set[str] = set()
+        """Names of modules that were not found where a session looks."""
+        self._today = Today(record.project(), places=self.places)
+        self._keys: dict[tuple[str, str], str] = {}
         self._digests: dict[str, bytes] = {}
+        self._looked_at: set[str] = set()
+        self._before: dict[str, str] = {}
 
     def add(self, name: str, file: str, text: bytes | None) -> str:
         """Add a module with its text, and return its key."""
-        is_found = name != "__main__" and self._today.file_of(name) == file
-        key = name if is_found else self._today.name_of(file)
-        if text is None:
-            text = Path(file).read_bytes()
+        key = self._keys.get((name, file), "")
+        if not key:
+            is_found = name != "__main__" and self._today.file_of(name) == file
+            key = self._keys[name, file] = name if is_found else self._today.name_of(file)
+            self.nowhere |= {name} - {key, "__main__"}
+            self.files[file] = key
+        elif text is None:
+            return key
+        text = Path(file).read_bytes() if text is None else text
         if self._digests.setdefault(key, text) != text:
             self.twice.add(key)
-        self.files[file] = key
         if key not in self.sources:
-            parsed = text, _is_path(key)
-            if parsed not in self._parsed:
-                self._parsed[parsed] = parse(text, package_of(file), is_script=_is_path(key))
-            self.sources[key] = self._parsed[parsed]
+            self.sources[key] = source_of(file, text, is_script=_is_path(key))
         return key
 
     def is_script(self, file: str) -> bool:
@@ -551,6 +540,17 @@ class _Texts:
         if not file.endswith(".py") or not record.counts(file) or file in record.FACTS.written:
             return False
         return self._today.source(file, is_script=True) is not None
+
+    def unrecorded(self, recorded: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+        """Yield modules of projects that were imported before the record began."""
+        known = {name for name, _ in recorded}
+        for name in sys.modules.keys() - self._looked_at:
+            file = str(getattr(sys.modules[name], "__file__", ""))
+            self._looked_at.add(name)
+            is_ours = name not in known and file.endswith(".py") and record.is_project(file)
+            if is_ours and os.path.isfile(file):
+                self._before[name] = os.path.realpath(file)
+        return iter(self._before.items())
 
 
 def _python_files(folder: str) -> Iterator[str]:
@@ -560,15 +560,9 @@ def _python_files(folder: str) -> Iterator[str]:
         yield from (os.path.join(place, name) for name in names if name.endswith(".py"))
 
 
-def _unrecorded(recorded: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Yield modules of projects that were imported before the record began."""
-    known = {name for name, _ in recorded}
-    for name, module in list(sys.modules.items()):
-        file = getattr(module, "__file__", None)
-        if name in known or not isinstance(file, str) or not file.endswith(".py"):
-            continue
-        if record.is_project(file) and os.path.isfile(file):
-            yield name, os.path.realpath(file)
+def _above(path: str) -> Iterator[str]:
+    """Yield the folders that a file is in."""
+    return map(str, Path(path).parents)
 
 
 TRACER = Tracer()
@@ -579,8 +573,9 @@ def _libraries(sources: Mapping[str, Source]) -> dict[str, str]:
     """Return the versions of the installed libraries that modules of a project import."""
     theirs = [source for key, source in sources.items() if not key.startswith("repro.")]
     tops = {path.partition(".")[0] for source in theirs for path in source.imported}
-    names = {name for top in tops - sys.stdlib_module_names for name in _distributions_of(top)}
-    return {name: metadata.version(name) for name in sorted(names - {"repro-claims"})}
+    tops -= sys.stdlib_module_names | {"repro"}
+    names = {name for top in tops for name in _distributions_of(top)}
+    return {name: metadata.version(name) for name in sorted(names)}
 
 
 @cache

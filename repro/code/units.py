@@ -12,12 +12,14 @@ import ast
 import copy
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.util import resolve_name
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
-from repro.code.record import functions
+from repro.code.record import functions, remembered
 
 EFFECTS = "<module>"
 """The name of the statements that have effects when a module is imported."""
@@ -45,59 +47,43 @@ _LOOKUPS_OF_MODULES = {
 _METHODS = {"but", "at"}
 """Methods of arms that return an arm."""
 
+_VERSION = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
+_PLAIN = (bool, int, float, complex, str, bytes, tuple, type(None))
 _ARITHMETIC = {ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.BitOr}
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _NAMED = (*_FUNCTIONS, ast.ClassDef)
 _SCOPES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
-@dataclass(frozen=True)
-class Unit:
-    """A part of a module that counts as a whole."""
+class Unit(NamedTuple):
+    """A part of a module that counts as a whole, as plain data."""
 
     name: str
-    nodes: Sequence[ast.AST | str] = field(repr=False)
-    is_body: bool = False
-    """True for the body of a function, False for what binds a name."""
-    paths: Sequence[str] = ()
+    digest: str
+    """A hash of the unit, without prose and without the bodies of functions in it."""
+    mentions: frozenset[str]
+    """The names, attributes and texts that the unit contains; texts count, for `getattr`."""
+    words: frozenset[str]
+    """Further words in its texts, since a text may be code."""
+    handed_on: frozenset[str]
+    """The dotted names that the unit uses whole, and not only for one of their attributes."""
+    rebinds: frozenset[str]
+    """The names that the unit sets elsewhere: by `global`, as attributes, or by their text."""
+    calls: frozenset[str] | None
+    """The classes that an assignment of plain values or arms calls; None for any other unit."""
+    stated: str
+    """`def` for an undecorated function, the text of a single constant, or nothing."""
+    paths: tuple[str, ...] = ()
     """The dotted paths of an import."""
+    is_test: bool = False
+    """True for a function that looks like a test, which only pytest calls."""
+    is_field: bool = False
+    """True for an annotated field of a data class, which is a setting."""
 
-    @cached_property
-    def digest(self) -> str:
-        """A hash of the unit, without prose and without the bodies of functions in it."""
-        return _hash([self.name, *self.nodes, *self.paths], bodies=False)
-
-    @cached_property
-    def whole(self) -> str:
-        """A hash with the bodies of functions, as results of earlier versions have it."""
-        return _hash([self.name, *self.nodes], bodies=True)
-
-    @cached_property
-    def mentions(self) -> frozenset[str]:
-        """The names, attributes and texts that the unit contains; texts count, for `getattr`."""
-        found: set[str] = set()
-        for node in self._nodes:
-            if isinstance(node, ast.Name):
-                found.add(node.id)
-            elif isinstance(node, ast.Attribute):
-                found.add(node.attr)
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                found.add(node.value)
-            elif isinstance(node, ast.alias):
-                found.update(node.name.split("."))
-        found.update(part for path in self.paths for part in path.split("."))
-        return frozenset(found)
-
-    @cached_property
-    def words(self) -> frozenset[str]:
-        """The words of all that the unit mentions, since a text may be code."""
-        return frozenset(word for each in self.mentions for word in re.findall(r"\w+", each))
-
-    @cached_property
-    def handed_on(self) -> frozenset[str]:
-        """The dotted names that the unit uses whole, and not only for one of their attributes."""
-        inner = {id(node.value) for node in self._nodes if isinstance(node, ast.Attribute)}
-        return frozenset(dotted(node) for node in self._nodes if id(node) not in inner) - {""}
+    @property
+    def is_body(self) -> bool:
+        """True for the body of a function, False for what binds a name."""
+        return self.name.endswith("()")
 
     @property
     def looks_up_names(self) -> bool:
@@ -109,76 +95,16 @@ class Unit:
         """True where the unit can find any module, put together or not."""
         return not _LOOKUPS_OF_MODULES.isdisjoint(self.mentions)
 
-    @cached_property
-    def rebinds(self) -> frozenset[str]:
-        """The names that the unit sets elsewhere: by `global`, as attributes, or by their text."""
-        found: set[str] = set()
-        for node in self._nodes:
-            if isinstance(node, ast.Global):
-                found.update(node.names)
-            elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-                found.add(node.attr)
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                found.add(node.value)
-        return frozenset(found)
-
-    @property
-    def renames(self) -> bool:
-        """True for an import under another name, which has a unit as an import, too."""
-        return bool(self.nodes) and all(isinstance(each, ast.Import) for each in self.nodes)
-
-    @property
-    def is_test(self) -> bool:
-        """True for a function that looks like a test, which only pytest calls."""
-        node = self.nodes[0] if self.nodes else None
-        is_named = self.name.startswith("test") and "." not in self.name
-        return is_named and isinstance(node, _FUNCTIONS) and _is_harmless(node)
-
-    def is_plain(self, arms: Iterable[str]) -> bool:
-        """Return whether the unit is an assignment that calls at most classes of these names."""
-        if self.is_body or "." in self.name:
-            return False
-        if not all(isinstance(each, ast.Assign | ast.AnnAssign) for each in self.nodes):
-            return False
-        operators = {type(node.op) for node in self._nodes if isinstance(node, ast.BinOp)}
-        if not operators <= _ARITHMETIC:  # such as first >> second, which may register both
-            return False
-        allowed = {*arms, "Metric", "Recipe"}
-        for node in self._nodes:
-            if isinstance(node, ast.Call):
-                first, _, _ = dotted(node.func).partition(".")
-                is_of_arm = isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS
-                name = node.func.attr if isinstance(node.func, ast.Attribute) else first
-                if not (name in allowed or is_of_arm or first == "pytest"):
-                    return False
-        return True
-
-    @cached_property
-    def _nodes(self) -> list[ast.AST]:
-        return [node for each in self.nodes if isinstance(each, ast.AST) for node in _walk(each)]
-
 
 @dataclass
 class Source:
     """The units of one module by name, bodies of functions with `()`."""
 
-    units: dict[str, Unit] = field(default_factory=dict)
-    imported: list[str] = field(default_factory=list)
+    units: dict[str, Unit]
+    imported: list[str]
     """The dotted paths of all names in its import statements."""
-    order: list[str] = field(default_factory=list)
+    order: list[str]
     """The names of what is computed when the module is imported, in order."""
-
-    def is_field(self, unit: Unit) -> bool:
-        """Return whether a unit is an annotated field of a data class, which is a setting."""
-        node = unit.nodes[0] if len(unit.nodes) == 1 else None
-        if not isinstance(node, ast.AnnAssign):
-            return False
-        names = {each.id for each in ast.walk(node.annotation) if isinstance(each, ast.Name)}
-        known = [self.units[IMPORT + name].paths for name in names if IMPORT + name in self.units]
-        text = " ".join(
-            [ast.unparse(node.annotation), *(path for paths in known for path in paths)]
-        )
-        return not any(kind in text for kind in ("ClassVar", "InitVar"))
 
     def digests(self, ran: Iterable[str] | None = None) -> dict[str, str]:
         """Return the digests of all units; of bodies only those of the functions that `ran`."""
@@ -186,8 +112,38 @@ class Source:
         return {
             name: unit.digest
             for name, unit in self.units.items()
-            if (not unit.is_body or kept is None or name in kept) and not unit.renames
+            if not unit.is_body or kept is None or name in kept
         }
+
+
+def source_of(file: str, text: bytes, *, is_script: bool = False) -> Source:
+    """Return the units of a module's file; those of a module are kept beside its bytecode."""
+    package = package_of(file)
+    if is_script:
+        return parse(text, package, is_script=True)
+
+    def make() -> Any:
+        found = parse(text, package)
+        return [tuple(unit) for unit in found.units.values()], found.imported, found.order
+
+    key = package, hashlib.sha256(text).hexdigest(), _VERSION
+    units, imported, order = remembered("units", file, key, make)
+    return Source({unit[0]: Unit(*unit) for unit in units}, imported, order)
+
+
+def package_of(file: str) -> str:
+    """Return the name of the package of a module's file, for its relative imports.
+
+    >>> from repro.core import train
+    >>> package_of(train.__file__)
+    'repro.core'
+    """
+    parts: list[str] = []
+    folder = Path(file).parent
+    while (folder / "__init__.py").exists() and folder.name:
+        parts.insert(0, folder.name)
+        folder = folder.parent
+    return ".".join(parts) or Path(file).parent.name
 
 
 def parse(text: str | bytes, package: str = "", *, is_script: bool = False) -> Source:
@@ -202,27 +158,115 @@ def parse(text: str | bytes, package: str = "", *, is_script: bool = False) -> S
     for each in tree.body if is_script else ():
         if isinstance(each, ast.If) and _is_main(each.test):
             each.test = ast.Constant(True)
-    statements = list(_run(tree.body))
-    source = Source()
-    for unit in _bound_by(statements):
-        source.units[unit.name] = unit
-    if effects := [each for each in statements if _acts(each)]:
-        source.units[EFFECTS] = Unit(EFFECTS, effects)
-    source.order = list(_computed(statements))
-    bodies: dict[str, list[ast.AST | str]] = {}
-    for name, function in functions(tree):
-        bodies.setdefault(f"{name}()", []).extend(["body", *function.body])
-    source.units.update((name, Unit(name, body, is_body=True)) for name, body in bodies.items())
     at_top = {id(each) for each in _imports(tree.body)}
+    imported: list[str] = []
     paths: dict[str, list[str]] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
             for bound, path in _names_of(node, package):
-                source.imported.append(path)
+                imported.append(path)
                 if id(node) in at_top:
-                    paths.setdefault(IMPORT + bound, []).append(path)
-    source.units.update((name, Unit(name, [], paths=found)) for name, found in paths.items())
-    return source
+                    paths.setdefault(bound, []).append(path)
+    statements = list(_run(tree.body))
+    units = [
+        _unit(name, nodes, imports=paths)
+        for name, nodes in _definitions(statements).items()
+        if "." in name or not all(isinstance(each, ast.Import) for each in nodes)  # as in `paths`
+    ]
+    bodies: dict[str, list[ast.AST | str]] = {}
+    for name, function in functions(tree):
+        bodies.setdefault(f"{name}()", []).extend(["body", *function.body])
+    units += [_unit(name, body) for name, body in bodies.items()]
+    units += [_unit(IMPORT + bound, [], paths=found) for bound, found in paths.items()]
+    return Source({unit.name: unit for unit in units}, imported, list(_computed(statements)))
+
+
+def definitions(text: bytes) -> dict[str, str]:
+    """Return digests of definitions with the bodies of functions, as earlier versions had them."""
+    found = _definitions(list(_run(_without_prose(ast.parse(text)).body)))
+    return {name: _hash([name, *nodes], bodies=True) for name, nodes in found.items()}
+
+
+def _unit(
+    name: str,
+    nodes: Sequence[ast.AST | str],
+    *,
+    paths: Sequence[str] = (),
+    imports: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> Unit:
+    first = nodes[0] if nodes else None
+    within = [node for each in nodes if isinstance(each, ast.AST) for node in _walk(each)]
+    mentions, rebinds = {part for path in paths for part in path.split(".")}, set[str]()
+    owners = set[int]()
+    for node in within:
+        if isinstance(node, ast.Name):
+            mentions.add(node.id)
+        elif isinstance(node, ast.Attribute):
+            mentions.add(node.attr)
+            owners.add(id(node.value))
+            if isinstance(node.ctx, ast.Store):
+                rebinds.add(node.attr)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            mentions.add(node.value)
+            rebinds.add(node.value)
+        elif isinstance(node, ast.alias):
+            mentions.update(node.name.split("."))
+        elif isinstance(node, ast.Global):
+            rebinds.update(node.names)
+    words = {word for each in mentions for word in re.findall(r"\w+", each)}
+    handed_on = {dotted(node) for node in within if id(node) not in owners}
+    is_at_top, is_single = "." not in name, len(nodes) == 1
+    looks_like_test = is_at_top and name.startswith("test")
+    return Unit(
+        name,
+        _hash([name, *nodes, *paths], bodies=False),
+        frozenset(mentions),
+        frozenset(words - mentions),
+        frozenset(handed_on - {""}),
+        frozenset(rebinds),
+        calls=_calls(nodes, within) if is_at_top else None,
+        stated=_stated(first) if is_single else "",
+        paths=tuple(paths),
+        is_test=looks_like_test and isinstance(first, _FUNCTIONS) and _is_harmless(first),
+        is_field=is_single and isinstance(first, ast.AnnAssign) and _is_field(first, imports),
+    )
+
+
+def _calls(nodes: Sequence[ast.AST | str], within: Sequence[ast.AST]) -> frozenset[str] | None:
+    """Return the classes that assignments call; None for what may do more."""
+    if not all(isinstance(each, ast.Assign | ast.AnnAssign) for each in nodes):
+        return None
+    operators = {type(node.op) for node in within if isinstance(node, ast.BinOp)}
+    if not operators <= _ARITHMETIC:  # such as first >> second, which may register both
+        return None
+    called = [node.func for node in within if isinstance(node, ast.Call)]
+    names = [func.attr if isinstance(func, ast.Attribute) else dotted(func) for func in called]
+    heads = [dotted(func).partition(".")[0] for func in called]
+    is_method = [isinstance(func, ast.Attribute) and func.attr in _METHODS for func in called]
+    known = zip(names, heads, is_method, strict=True)
+    return frozenset(name for name, head, is_of_arm in known if head != "pytest" and not is_of_arm)
+
+
+def _stated(node: ast.AST | str | None) -> str:
+    """Return what a statement says that a name is, as `Unit.stated` has it."""
+    if isinstance(node, ast.FunctionDef):
+        return "" if node.decorator_list else "def"
+    if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
+        return ""
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    try:
+        value = ast.literal_eval(node.value)
+    except ValueError:
+        return ""
+    is_plain = isinstance(value, _PLAIN) and all(isinstance(each, ast.Name) for each in targets)
+    return repr(value) if is_plain else ""
+
+
+def _is_field(node: ast.AnnAssign, imports: Mapping[str, Sequence[str]]) -> bool:
+    names = {each.id for each in ast.walk(node.annotation) if isinstance(each, ast.Name)}
+    known = [path for name in names for path in imports.get(name, ())]
+    text = " ".join([ast.unparse(node.annotation), *known])
+    return "ClassVar" not in text and "InitVar" not in text
 
 
 def dotted(node: ast.AST) -> str:
@@ -262,14 +306,14 @@ def _names_of(node: ast.Import | ast.ImportFrom, package: str) -> Iterator[tuple
         yield bound, base + alias.name
 
 
-def _run(statements: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield the statements that run on import; of imports, only those that rename."""
+def _run(statements: Iterable[ast.stmt], *, in_class: bool = False) -> Iterator[ast.stmt]:
+    """Yield the statements that run on import; of a module's imports, only those that rename."""
     for each in statements:
-        if isinstance(each, ast.Import | ast.ImportFrom):
+        if isinstance(each, ast.Import | ast.ImportFrom) and not in_class:
             renamed = [alias for alias in each.names if alias.asname not in (None, alias.name)]
             yield from (ast.Import([alias]) for alias in renamed)
         elif isinstance(each, ast.If) and _is_false_on_import(each.test):
-            yield from _run(each.orelse)
+            yield from _run(each.orelse, in_class=in_class)
         elif not isinstance(each, ast.Pass):
             yield each
 
@@ -282,8 +326,18 @@ def _is_main(test: ast.expr) -> bool:
     return ast.unparse(test) in ("__name__ == '__main__'", "'__main__' == __name__")
 
 
-def _bound_by(statements: Iterable[ast.stmt], owner: str = "") -> Iterator[Unit]:
-    """Yield a unit for each bound name; `owner` is the prefix of the members of a class."""
+def _definitions(statements: Sequence[ast.stmt]) -> dict[str, list[ast.AST | str]]:
+    """Return the statements behind each bound name, and those that have effects."""
+    found = dict(_bound_by(statements))
+    if effects := [each for each in statements if _acts(each)]:
+        found[EFFECTS] = [*effects]
+    return found
+
+
+def _bound_by(
+    statements: Iterable[ast.stmt], owner: str = ""
+) -> Iterator[tuple[str, list[ast.AST | str]]]:
+    """Yield each bound name with its statements; `owner` is the prefix of a class's members."""
     parts: dict[str, list[ast.AST | str]] = {}
     for statement in statements:
         for name in dict.fromkeys(_bound(statement)):
@@ -291,12 +345,12 @@ def _bound_by(statements: Iterable[ast.stmt], owner: str = "") -> Iterator[Unit]
     for name, part in parts.items():
         made = part[0]
         if len(part) > 1 or not isinstance(made, ast.ClassDef):
-            yield Unit(owner + name, part)
+            yield owner + name, part
             continue
-        body = list(_run(made.body))
+        body = list(_run(made.body, in_class=True))
         shell = copy.copy(made)
         shell.body = [each for each in body if not any(_bound(each))]
-        yield Unit(owner + name, [shell])
+        yield owner + name, [shell]
         yield from _bound_by(body, f"{owner}{name}.")
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping
 from functools import cache
+from inspect import signature
 from typing import Any
 
 from repro.arm import Arm, Run
@@ -40,6 +41,14 @@ def identity(run: Run, *, device: str, starts_from: str | None = None) -> Identi
 
 @cache
 def _of_arm(arm: Arm) -> Identity:
+    settings = {field.name for field in dataclasses.fields(arm)}
+    members = {name for kind in type(arm).__mro__ for name in vars(kind)}
+    more = signature(type(arm)).parameters.keys() - settings
+    if more and vars(arm).keys() - settings - members:
+        raise ValueError(
+            f"{type(arm).__name__} takes {', '.join(sorted(more))}, which is no field: arms that"
+            " differ in it would be one run; make it a field."
+        )
     return {"arm": arm.given(), "class": name_of_type(type(arm)), "data": arm.content()}
 
 

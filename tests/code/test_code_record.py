@@ -11,31 +11,28 @@ import pytest
 
 import repro
 from repro.code import record
-from repro.code.record import FACTS, Facts, counts, is_installed, is_project
+from repro.code.record import FACTS, Facts, counts, is_project
 
 URL = "other-1.0.dist-info/direct_url.json"
 RECORD = {"other-1.0.dist-info/RECORD": "other/__init__.py,sha256=1,2\nother/a.py,,\n"}
-INSTALLED = {  # what installers left, whether that is a library, and code of a project in its place
-    "by a record": (RECORD, True, False),
-    "by an egg": ({"other.egg-info/installed-files.txt": "../other/__init__.py\n"}, True, False),
-    "a checkout": ({"other.egg-info/SOURCES.txt": "other"}, False, False),
-    "from a folder": ({**RECORD, URL: {"url": "file:///tmp", "dir_info": {}}}, False, True),
-    "a folder that is gone": ({**RECORD, URL: {"url": "file:///x", "dir_info": {}}}, True, False),
-    "from version control": ({**RECORD, URL: {"url": "https://x", "vcs_info": {}}}, False, True),
-    "from an archive": ({**RECORD, URL: {"url": "https://x", "archive_info": {}}}, True, False),
-    "without a readable origin": ({**RECORD, URL: "{"}, True, False),
+INSTALLED = {  # what an installer left beside a package, and whether that is code of a project
+    "by a record": (RECORD, False),
+    "by an egg": ({"other.egg-info/installed-files.txt": "../other/__init__.py\n"}, False),
+    "from a folder": ({**RECORD, URL: {"url": "file:///tmp", "dir_info": {}}}, True),
+    "a folder that is gone": ({**RECORD, URL: {"url": "file:///x", "dir_info": {}}}, False),
+    "from version control": ({**RECORD, URL: {"url": "https://x", "vcs_info": {}}}, True),
+    "from an archive": ({**RECORD, URL: {"url": "https://x", "archive_info": {}}}, False),
+    "without a readable origin": ({**RECORD, URL: "{"}, False),
 }
 
 
 @pytest.mark.parametrize("how", INSTALLED)
-def test_a_library_is_what_an_installer_has_put_there(tmp_path, how):
-    infos, is_library, is_of_project = INSTALLED[how]
-    for place in ("libs", "site-packages"):
-        files = {f"{place}/{name}": text for name, text in infos.items()}
-        for name, text in {**files, f"{place}/other/__init__.py": ""}.items():
-            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-            (tmp_path / name).write_text(text if isinstance(text, str) else json.dumps(text))
-    assert is_installed(str(tmp_path / "libs/other")) == is_library
+def test_a_library_is_what_an_index_provides(tmp_path, how):
+    infos, is_of_project = INSTALLED[how]
+    for name, text in {**infos, "other/__init__.py": ""}.items():
+        (tmp_path / "site-packages" / name).parent.mkdir(parents=True, exist_ok=True)
+        content = text if isinstance(text, str) else json.dumps(text)
+        (tmp_path / "site-packages" / name).write_text(content)
     assert is_project(str(tmp_path / "site-packages/other/__init__.py")) == is_of_project
 
 
@@ -81,7 +78,8 @@ def test_marks_tell_what_ran_and_change_neither_lines_nor_results(monkeypatch):
         async def never(): pass
     ''')
     tree = ast.parse(text)
-    record._mark(tree, "toy.py")
+    facts.functions["toy.py"] = record._mark(tree, "toy.py")
+    facts.marks["toy.py"] = [False] * len(facts.functions["toy.py"])
     space = {"__name__": "toy"}
     exec(compile(tree, "toy.py", "exec"), space)
     assert facts.ran("toy.py") == []
@@ -94,6 +92,32 @@ def test_marks_tell_what_ran_and_change_neither_lines_nor_results(monkeypatch):
     assert facts.ran("toy.py") == ["K.n", "outer", "outer.<locals>.inner"]
     facts.files["toy.py"] = None  # whose source was read
     assert facts.ran("toy.py") is None
+
+
+def test_what_is_kept_beside_bytecode_is_made_anew_for_another_text_or_where_it_is_damaged(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    made = []
+
+    def kept(key="text"):
+        return record.remembered("test", str(tmp_path / "a.py"), key, lambda: made.append(1) or 7)
+
+    assert kept() == kept() == 7
+    assert len(made) == 1
+    [path] = (tmp_path / "__pycache__").iterdir()
+    usual = path.read_bytes()
+    for content in (b"", usual[:32], usual[:-1] + b"?", b"?" + usual[1:]):
+        path.write_bytes(content)
+        assert kept() == 7
+        assert path.read_bytes() == usual
+    kept("other text")
+    assert len(made) == 6
+    path.unlink()
+    path.parent.rmdir()
+    path.parent.write_text("")  # nothing can be written there
+    assert kept() == kept() == 7
+    assert len(made) == 8
 
 
 def test_a_copy_of_all_variables_reads_none_by_name_and_a_part_of_one_does(monkeypatch):

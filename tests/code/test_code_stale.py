@@ -275,6 +275,16 @@ SEEN = {
         "def train():\n from a import V\n return V",
         {"a.py": "V = 1", "b.py": "V = 2"},
     ),
+    "another import in a class": Row(
+        (STUDY, "from a", "from b"),
+        "class C:\n from a import V\ndef train(): return C.V",
+        {"a.py": "V = 1", "b.py": "V = 2"},
+    ),
+    "another import in a class, renamed": Row(
+        (STUDY, "import a", "import b"),
+        "class C:\n import a as x\ndef train(): return C.x.V",
+        {"a.py": "V = 1", "b.py": "V = 2"},
+    ),
     "a name bound once more": Row(
         (STUDY, "import V\n", "import V\nV = 2\n"),
         "from a import V\ndef train(): return V",
@@ -377,6 +387,13 @@ SEEN = {
         "def f(): return 1",
         **{"a.py": "import lib\nprint(lib.f())"},
     ),
+    "a script with another path": lib(
+        "import os, subprocess, sys\ndef train():\n"
+        " env = {**os.environ, 'PYTHONPATH': 'libs'}\n"
+        " return subprocess.check_output([sys.executable, '-m', 'lib'], env=env)",
+        "print(1)",
+        name="libs/lib.py",
+    ),
     "a script on its own": lib(
         CHILD.format("'-I', 'a.py'"),
         "def f(): return 1",
@@ -432,6 +449,9 @@ SEEN = {
         **{"c.txt": "lib.G_A"},
     ),
     "a variable as bytes": variable("os.environb.get(b'GAIN')"),
+    "the variable CI": Row(
+        (STUDY, None, ""), "import os\ndef train(): return os.getenv('CI')", {}, {}, {"CI": "true"}
+    ),
     "a variable of a chain": variable("__import__('collections').ChainMap(os.environ)['GAIN']"),
     "a variable of a template": variable(
         "__import__('string').Template('$GAIN').substitute(os.environ)"
@@ -523,6 +543,7 @@ def in_fork(folder, work: Callable[[], object], variables):
     reading, writing = os.pipe()
     if (number := os.fork()) == 0:
         try:
+            sys.dont_write_bytecode = False  # as it is for users
             os.environ.update(variables)
             os.chdir(folder)
             sys.path[:0] = [str(folder / "front"), str(folder)]
@@ -541,8 +562,8 @@ def in_fork(folder, work: Callable[[], object], variables):
 def trace_of(folder, variables):
     def work():
         record.COUNTED = frozenset()  # the project's code alone, which is quicker
-        trace_module._unrecorded = lambda known: ()  # and not that of these tests
-        record.is_project.cache_clear()
+        trace_module._Texts.unrecorded = lambda texts, known: ()  # and not that of these tests
+        record._has_libraries.cache_clear()
         TRACER._before.clear()  # of other tests in this process
         made = folder / ".repro/tmp"
         record.start(project=str(folder), store=str(folder / ".repro"), folder=str(made))
@@ -551,7 +572,7 @@ def trace_of(folder, variables):
         study.train()
         return TRACER.trace(arms=[])
 
-    (folder / ".repro/tmp").mkdir(parents=True)
+    (folder / ".repro/tmp").mkdir(parents=True, exist_ok=True)
     return in_fork(folder, work, variables)
 
 
@@ -592,10 +613,50 @@ def test_an_edit_of_what_a_training_used_is_seen(tmp_path, how):
     assert changes(tmp_path, trace, row.after)
 
 
+def test_an_edit_that_leaves_time_and_size_is_what_runs(tmp_path):
+    study = "from lib import f\ndef g(): pass\ndef h(): pass\ndef train(): return [g, h][f()]()"
+    for value, ran in (("0", "g()"), ("1", "h()")):
+        write(tmp_path, {STUDY: study, "lib.py": f"def f(): return {value}"})
+        os.utime(tmp_path / "lib.py", (1, 1))
+        units = trace_of(tmp_path, {})["modules"]["study"]
+        assert units.keys() & {"g()", "h()"} == {ran}
+
+
 def test_a_file_that_is_edited_while_it_trains_holds_never_again(tmp_path):
     study = "import subprocess\ndef train():\n open('d').read(); subprocess.run(['sh', 's.sh'])"
     write(tmp_path, {STUDY: study, "d": "1", "s.sh": "echo 22 > d"})
     assert changes(tmp_path, trace_of(tmp_path, {}), {}) == ["d"]
+
+
+def test_a_file_that_is_read_and_then_written_counts_as_it_was(tmp_path):
+    study = "def train():\n n = open('n').read(); open('n', 'w').write(n + '1')"
+    write(tmp_path, {STUDY: study, "n": "1"})
+    trace = trace_of(tmp_path, {})
+    assert changes(tmp_path, trace, {}) == ["n"]
+    write(tmp_path, {"n": "1"})
+    assert changes(tmp_path, trace, {}) == []
+
+
+def test_what_one_process_writes_and_another_reads_is_no_input(tmp_path):
+    study = (
+        "import subprocess, sys\ndef train():\n"
+        " for name in 'ab': subprocess.check_output([sys.executable, name + '.py'])"
+    )
+    files = {"a.py": "open('w', 'w').write('1')", "b.py": "open('w').read()"}
+    write(tmp_path, {STUDY: study, **files})
+    trace = trace_of(tmp_path, {})
+    assert "project:w" not in trace.get("files", {})
+    (tmp_path / "w").unlink()
+    assert changes(tmp_path, trace, {}) == []
+
+
+def test_a_script_with_another_path_takes_part_in_the_record(tmp_path):
+    path = "import os, subprocess, sys\nMORE = {**os.environ, 'PYTHONPATH': 'libs'}\n"
+    run = "def train(): return subprocess.check_output([sys.executable, '-m', 'lib'], env=MORE)"
+    write(tmp_path, {STUDY: path + run, "libs/lib.py": "print(1)", "other.py": "V = 1"})
+    trace = trace_of(tmp_path, {})
+    write(tmp_path, {"other.py": "V = 2"})
+    assert changes(tmp_path, trace, {}) == []
 
 
 def test_a_data_base_that_training_writes_is_no_input(tmp_path):

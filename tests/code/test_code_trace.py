@@ -150,7 +150,7 @@ def test_a_joined_trace_holds_while_both_do(today):
 
 
 def test_a_module_that_was_read_twice_with_an_edit_between_is_known(today, tmp_path):
-    texts, file = _Texts(today, {}), str(tmp_path / "other.py")
+    texts, file = _Texts(today._places or sys.path), str(tmp_path / "other.py")
     for text in (b"X = 1\n", b"X = 1\n", b"X = 2\n"):
         assert not texts.twice
         key = texts.add("other", file, text)

@@ -1,5 +1,7 @@
 """The identity of a run, its address, and which of the results under it holds."""
 
+from dataclasses import InitVar, dataclass
+
 import pytest
 
 from repro.arm import Arm, Run
@@ -180,3 +182,16 @@ def test_all_results_of_a_session_are_of_one_version_of_the_code(work):
     assert [work.results.failed(run) for run in (first, second)] == [None, None]
     assert "after an edit of toy.train, and other runs" in str(work.results.failed(other))
     assert other not in work.results.read()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kept(Steps):
+    more: InitVar[int] = 1
+
+    def __post_init__(self, more: int) -> None:
+        object.__setattr__(self, "seen", more)
+
+
+def test_an_argument_that_is_no_setting_is_refused():
+    with pytest.raises(ValueError, match="Kept takes more, which is no field"):
+        identity(Run(Kept(more=5), 1), device="cpu")
