@@ -55,6 +55,10 @@ class _Reading:
 class Plan(Generic[Claim]):
     """The claims that will be judged, with the runs that each of them misses.
 
+    A claim is to be read, then waits for the runs that it misses, and is to be read again once
+    these are over, until it is taken: from then on its test asks for runs itself. A run may be over
+    before `look` hears of it, where another session has trained it.
+
     >>> plan = Plan({item: partial(read, item) for item in items}, is_done=results.is_done)
     >>> plan.read_all()
     >>> for item in items:
