@@ -201,8 +201,8 @@ class Cluster:
             job, batch, run = what
             value = random.Random(f"{run.arm.label} {run.seed}").gauss(2.0 * run.arm.better, 1.0)
             values = {"measures": {"score": value}, "history": {}, "steps": 0}
-            write(Store(job.root), batch.runs[run], values, seconds=self._seconds)
-            job._say(batch.keys[run], Said())
+            key = write(Store(job.root), batch.runs[run], values, seconds=self._seconds)
+            job._say(batch, run, Said(key))
 
 
 def simulate(folder: Path, project: Path, nodes: int, seconds: float, ended: Event) -> None:
