@@ -41,7 +41,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -82,14 +82,6 @@ SIZED = {
     "collapse": "a tenth of one arm's seeds collapse",
 }
 """The noises of the table of second words, as it names them."""
-
-UNEQUAL = {
-    "normal": "normal",
-    "lognormal": "lognormal",
-    "exponential": "exponential",
-    "collapse": "a tenth of the seeds of both collapses",
-}
-"""The noises of the table of unequal spreads, as it names them."""
 
 EFFECT = 1.5
 MOST_SEEDS = 20
@@ -262,7 +254,7 @@ def stated(
     word: Word, effect: float, design: Design, *, kind: str, correlation: float, samples: int
 ) -> Statement:
     """The word's statement about simulated arms."""
-    means, recorder = word.means(effect), Recorder(design)
+    means = word.means(effect)
     arms = [
         mean + arm
         for mean, arm in zip(means, standard_arms(kind, correlation, samples), strict=False)
@@ -273,15 +265,18 @@ def stated(
         )
     counted = kind in STEPS and word.scale == "identity"
     scale = Scale(word.scale, count=1 if counted else None)
-    word.claim(
+    return statement_of(word.claim, [scale.back(arm) for arm in arms], design, scale)
+
+
+def statement_of(
+    claim: Callable[[list[Measured]], Verdict], arms: Sequence[Array], design: Design, scale: Scale
+) -> Statement:
+    """What a claim states about arms, [seeds, samples]."""
+    recorder = Recorder(design)
+    of_arms: dict[str, Any] = {"judge": recorder, "metric": "m", "scale": scale}
+    claim(
         [
-            Measured(
-                judge=recorder,
-                label=str(i),
-                metric="m",
-                values=partial(first_seeds, scale.back(arm)),
-                scale=scale,
-            )
+            Measured(label=str(i), values=partial(first_seeds, arm), **of_arms)
             for i, arm in enumerate(arms)
         ]
     )
@@ -565,19 +560,12 @@ def print_apart(samples: int, page: Path | None = None) -> None:
     write_into(page, "apart", lines)
 
 
-def unequal_arms(kind: str, shape: tuple[int, int], rng: np.random.Generator) -> list[Array]:
-    """Return two arms of one mean, [seeds, samples], the second with five times the spread."""
-    if kind == "share":  # of one mean as shares, and so not as log-odds
-        points, weights = np.polynomial.hermite_e.hermegauss(60)
-        means = [(weights / weights.sum()) @ expit(2 + sd * points) for sd in (0.1, 0.5)]
-        first, other = (expit(2 + sd * rng.standard_normal(shape)) for sd in (0.1, 0.5))
-        return [first, other + means[0] - means[1]]
-    drawn = {
-        "lognormal": partial(noise, "alike"),
-        "exponential": lambda shape, rng: rng.exponential(size=shape) - 1,
-        "collapse": collapsing,
-    }.get(kind, partial(noise, kind))
-    return [drawn(shape, rng), 5 * drawn(shape, rng)]
+def of_one_mean(shape: tuple[int, int], rng: np.random.Generator) -> list[Array]:
+    """Return two arms of one mean accuracy, [seeds, samples]; as log-odds they spread as 1 : 5."""
+    points, weights = np.polynomial.hermite_e.hermegauss(60)
+    means = [(weights / weights.sum()) @ expit(2 + sd * points) for sd in (0.1, 0.5)]
+    first, other = (expit(2 + sd * rng.standard_normal(shape)) for sd in (0.1, 0.5))
+    return [first, other + means[0] - means[1]]
 
 
 def print_unequal(samples: int, page: Path | None = None) -> None:
@@ -588,26 +576,19 @@ def print_unequal(samples: int, page: Path | None = None) -> None:
     def outcomes(
         claim: Claim, arms: list[Array], looks: tuple[int, ...], scale: Scale = IDENTITY
     ) -> tuple[float, float]:
-        recorder = Recorder(Design(looks=looks))
-        of_arms: dict[str, Any] = {"judge": recorder, "metric": "m", "scale": scale}
-        claim(
-            [
-                Measured(label=str(i), values=partial(first_seeds, arm), **of_arms)
-                for i, arm in enumerate(arms)
-            ]
-        )
-        return rates(recorder.statement, recorder.design)
+        design = Design(looks=looks)
+        return rates(statement_of(claim, arms, design, scale), design)
 
     def show(what: str, looks: tuple[int, ...], rate: float) -> None:
         lines.append(f"| {what} | {', '.join(map(str, looks))} | {of_a_hundred(rate)} |")
         print(lines[-1], flush=True)
 
     looks = DESIGNS[2]
-    for kind, name in UNEQUAL.items():
-        arms = unequal_arms(kind, (looks[-1], samples), rng)
+    for name in UNEQUAL:
+        arms = [spread * DRAWN[name]((looks[-1], samples), rng) for spread in (1, 5)]
         show(f"`a > b`: {name}", looks, sum(outcomes(lambda a: a[0] > a[1], arms, looks)))
     for runs in (20, 50, 100):
-        arms = unequal_arms("share", (runs, samples // 4), rng)
+        arms = of_one_mean((runs, samples // 4), rng)
         rate = sum(outcomes(lambda a: a[0] > a[1], arms, (runs,), Scale("log-odds")))
         show("`a > b`: accuracies, compared on log-odds", (runs,), rate)
     for spread in (1, 2):  # the source is drawn afresh for each sample, so it moves the arm
@@ -746,7 +727,7 @@ def any_time_rates(samples: int, rng: np.random.Generator) -> Iterator[tuple[str
     yield "against 8 other runs, one spread", crossed(apart=8, same=True)
 
 
-GROWING: dict[str, Callable[[tuple[int, ...], np.random.Generator], Array]] = {
+DRAWN: dict[str, Callable[[tuple[int, ...], np.random.Generator], Array]] = {
     "normal": partial(noise, "normal"),
     "long tails (t with 3 degrees of freedom)": partial(noise, "heavy"),
     "exponential": lambda shape, rng: rng.exponential(size=shape) - 1,
@@ -758,7 +739,10 @@ GROWING: dict[str, Callable[[tuple[int, ...], np.random.Generator], Array]] = {
         rng.standard_normal(shape)
     ),
 }
-"""What runs are drawn from in the table of samples that grow; all have the mean 0."""
+"""What the runs of growing and of unequally spread samples are drawn from; the means are 0."""
+
+UNEQUAL = ("normal", "lognormal", "exponential", "a tenth of the runs collapse")
+"""Those in the table of unequal spreads."""
 
 
 def print_growing(samples: int, page: Path | None = None) -> None:
@@ -776,7 +760,7 @@ def print_growing(samples: int, page: Path | None = None) -> None:
     apart = ("against 8 runs", "against 8 that spread 5 times as much", "both grow")
     show("runs are", *(f"pairs: {x}" for x in kinds), *(f"unpaired: {x}" for x in apart))
     show("---", *["--:"] * 5)
-    for name, draw in GROWING.items():
+    for name, draw in DRAWN.items():
         first = draw((200, samples), rng)
         few = first[:, : samples // 4]
         others = draw((8, samples // 4), rng), draw((200, samples // 4), rng)
@@ -817,18 +801,15 @@ def main() -> None:
     parser.add_argument("--write", type=Path, metavar="PAGE", help="write their rates into a page")
     options = parser.parse_args()
     samples = 4_000 if options.quick else 40_000
-    if options.apart:
-        print_apart(samples, options.write)
-        return
-    if options.sizes:
-        print_sizes(samples // 5, options.write)
-        return
-    if options.unequal:
-        print_unequal(samples, options.write)
-        return
-    if options.growing:
-        print_growing(samples // 4, options.write)
-        return
+    for is_asked, show, share in (
+        (options.apart, print_apart, 1),
+        (options.sizes, print_sizes, 5),
+        (options.unequal, print_unequal, 1),
+        (options.growing, print_growing, 4),
+    ):
+        if is_asked:
+            show(samples // share, options.write)
+            return
     print(f"each side is allowed {50 * options.level:g}%; all numbers in %, ± Monte Carlo error\n")
     print(f"{'noise':<8}{'arms':<10}{'looks':<16}{'word':<16}{'false repr.':<14}", end="")
     print(f"{'false refuted':<15}power")

@@ -90,7 +90,7 @@ Read = tuple[str | None, int, bool]
 
 
 class Facts:
-    """What one Python process has used of projects: modules, functions, files, variables."""
+    """The modules, functions, files and variables of projects that one Python process has used."""
 
     def __init__(self) -> None:
         self.modules: dict[tuple[str, str], None] = {}
@@ -114,7 +114,7 @@ class Facts:
         self.is_marked = True
         """False where the marks of this process do not tell all that ran."""
         self.told: dict[str, list[str] | None] = {}
-        """What another process has told of the functions that ran, by file."""
+        """The functions that ran, by file, of another process; `marks` has those of this one."""
 
     def ran(self, file: str) -> list[str] | None:
         """Return the functions of a file that have run; None if all of them count."""

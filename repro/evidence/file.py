@@ -102,7 +102,7 @@ class Record:
 
     @property
     def made(self) -> Made:
-        """What made the run; of a file of format 3 only the digest of its code is known."""
+        """The trace, settings and start of the run; format 3 has only a digest of its code."""
         made = self.line.get("made")
         return Made(**made) if made is not None else Made(trace=self.line["identity"]["code"])
 

@@ -44,7 +44,7 @@ LONGEST = 5
 EARLIER = "what made it, which an earlier version has not recorded"
 
 Kind = tuple[str, ...]
-"""What the renewed runs of a group share: study, class, engine, settings, and what changed."""
+"""The study, class, engine and settings that a group of runs shares, and what has changed."""
 
 
 @dataclass
@@ -245,7 +245,7 @@ class TrainedAgain:
 
     @cached_property
     def _traces(self) -> dict[tuple[str, str], Trace]:
-        """What made all that was trained again, by study and engine."""
+        """One joined trace of all that was trained again, by study and engine."""
         found: dict[tuple[str, str], Trace] = {}
         for run, result in self.results.read().items():
             place = run.arm.study, str(result.provenance["engine"])

@@ -61,11 +61,11 @@ class Side:
     runs: Callable[[int], Runs] | None = None
     """The first `n` runs with all their values, to tell which of them repeat others."""
     word: str = "seeds"
-    """What is counted: seeds, or runs without seeds."""
+    """The word for what a sample counts: `seeds`, or `runs` where these have no seeds."""
     alike: Callable[[], Sequence[Array]] | None = None
     """The values of all arms that are declared to have one spread, if that is declared."""
     documented: Documented | None = None
-    """What the source prints of it, if the claim says that."""
+    """The number that the source prints of the side, if the claim gives it."""
     origin: Any = None
     """The arm and the metric, if known; two sides with the same origin are not compared."""
 
@@ -141,7 +141,7 @@ class Contrast:
 
     @property
     def word(self) -> str:
-        """What is counted: seeds, or runs without seeds."""
+        """The word for what a sample counts: `seeds`, or `runs` where these have no seeds."""
         return "runs" if any(side.word == "runs" for side in self.sides) else "seeds"
 
     @cached_property

@@ -89,7 +89,7 @@ class Effect(Evidence):
     """The effect beside the documented one, for the deciding comparison."""
 
     word: str = "seeds"
-    """What is counted: seeds, or runs without seeds."""
+    """The word for what a sample counts: `seeds`, or `runs` where these have no seeds."""
 
     @property
     def counted(self) -> str:

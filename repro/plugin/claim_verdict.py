@@ -13,7 +13,7 @@ from _pytest._code.code import Traceback
 from repro.arm import Needs, Untestable
 from repro.data.locate import DataError
 from repro.document import Check, Document
-from repro.judge import AnyTime, Design, LedgerComparison, OneLook, Outcome, Standing
+from repro.judge import Design, LedgerComparison, Outcome, Standing
 from repro.judge.smaller import FURTHER
 from repro.ledger import Change, Entry
 from repro.plugin.trials import Trials
@@ -105,9 +105,9 @@ def verdict(
     if outcome is not Outcome.INCONCLUSIVE:
         return ClaimVerdict(outcome, change_kind=kind, change=change)
     reason = Reason(getattr(_failing(gathered)[0], "beyond", ""))  # findings of documents have none
-    spends_its_level = isinstance(gathered.design, OneLook)
-    spends_its_level = spends_its_level and not isinstance(gathered.design, AnyTime)
-    one_look = _seeds(gathered) if spends_its_level else ()
+    design = gathered.design
+    has_one_look = design is not None and not (design.declared or design.at_any_time)
+    one_look = _seeds(gathered) if has_one_look else ()  # which has spent the whole level
     return ClaimVerdict(outcome, reason=reason, change_kind=kind, change=change, one_look=one_look)
 
 
@@ -236,7 +236,7 @@ def looked_again(entry: Entry | None, gathered: Gathered) -> str:
     Empty where it may be. If one look has spent the whole level, a second look would exceed it.
     """
     design = gathered.design
-    if not isinstance(design, OneLook):
+    if design is None or design.declared:
         return ""
     if entry is None or entry.verdict != Outcome.INCONCLUSIVE.value or not gathered.findings:
         return ""

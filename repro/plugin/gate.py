@@ -16,7 +16,6 @@ from repro.judge import (
     EffectSize,
     Excess,
     LedgerComparison,
-    OneLook,
     Outcome,
     compare_with_ledger,
     reference,
@@ -371,7 +370,7 @@ def _text(found: ClaimVerdict, gathered: Gathered, compared: Compared) -> str:
 def _looks(mark: ClaimMark, gathered: Gathered) -> list[int]:
     """Return the declared looks, without regard to the seed budget; none for one look."""
     design, profile = gathered.design, PROFILES.get(gathered.profile_name)
-    if design is None or isinstance(design, OneLook):
+    if design is None or not design.declared:
         return []
     return list(mark.looks_at(profile) if profile else design.looks)
 

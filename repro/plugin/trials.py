@@ -20,7 +20,6 @@ from repro.judge import (
     Judge,
     Ladder,
     Measured,
-    OneLook,
     Runs,
     Scale,
     Verdict,
@@ -403,7 +402,7 @@ class Trials:
 
     def _require_recorded(self, count: int) -> None:
         """Raise `Needs` where a look needs more seeds than are recorded."""
-        if isinstance(self.judge.design, OneLook) and count <= self.judge.design.looks[-1]:
+        if not self.judge.design.declared and count <= self.judge.design.looks[-1]:
             return
         for arm in self.recorded:
             there = len(arm.seeds(count))

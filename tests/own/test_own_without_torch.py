@@ -36,7 +36,7 @@ def project(pytester, monkeypatch):
 
 def test_black_boxes_are_trained_and_judged_and_others_say_what_they_need(project):
     here = run_apart(project, "-n", "0", "-k", "equal or network")
-    here.assert_outcomes(xfailed=1, skipped=1)  # open, as its ledger says
+    here.assert_outcomes(xfailed=1, skipped=1)  # one open, as its ledger says; one needs torch
     here.stdout.fnmatch_lines(["NOT RUN*900/network*", "*needs torch, to train: pip install*"])
     needed, now = trained(here)
     assert needed == now > 0
