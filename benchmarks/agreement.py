@@ -290,7 +290,7 @@ def ledger_tables(samples: int) -> str:
     less = np.array([drawn(few, left=left)[:, -1].sum(axis=0) for left in SMALLER])
     one = [100 * drawn(few, of_first=left).mean(axis=0) for left in (0.0, 0.5)]
     lines = [
-        "| level | false alarms in 100 builds | claims that fail where all effects are"
+        "| level | false alarms in 100 changes of bits | claims that fail where all effects are"
         " 5, 10, 20 % smaller | one vanished | one halved |",
         "|--:|--:|--:|--:|--:|",
     ]

@@ -9,13 +9,14 @@ by `--executor slurm`. The session, its pool, submitit and the store are real. S
 scripts, and one process stands for its controller and all nodes: it starts waiting jobs once a
 second, and a job sleeps for its start and for each of its runs, whose made-up result it then
 stores as a node does. Prints what share of the time the nodes were busy, how much of that they
-trained, and what the session's process took of a core.
+trained, when they were, and what the session's process took of a core.
 """
 
 from __future__ import annotations
 
 import argparse
 import heapq
+import itertools
 import json
 import os
 import random
@@ -126,9 +127,17 @@ def report(folder: Path, *, wall: float, nodes: int, claims: int) -> None:
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     session = usage.ru_utime + usage.ru_stime - seen["cpu"]
     print(f"{claims:,} claims, {seen['runs']:,} runs, {seen['jobs']:,} jobs, {nodes} nodes")
-    span = seen["last"] - seen["first"]
-    for what, busy in (("busy", seen["busy"]), ("training", seen["trained"])):
-        print(f"{what:>10} {busy / nodes / span:6.1%} of {span:.0f} s, first job to last")
+    first, last = min(begin for begin, _ in seen["spans"]), max(end for _, end in seen["spans"])
+    span = last - first
+    busy = sum(end - begin for begin, end in seen["spans"])
+    for what, seconds in (("busy", busy), ("training", seen["trained"])):
+        print(f"{what:>10} {seconds / nodes / span:6.1%} of {span:.0f} s, first job to last")
+    edges = [first + tenth * span / 10 for tenth in range(11)]
+    tenths = [
+        sum(max(0.0, min(end, high) - max(begin, low)) for begin, end in seen["spans"])
+        for low, high in itertools.pairwise(edges)
+    ]
+    print(f"{'busy':>10} {' '.join(f'{10 * x / nodes / span:.0%}' for x in tenths)}, by tenths")
     print(f"{'session':>10} {session / wall:6.2f} cores for {wall:.0f} s, judging included")
 
 
@@ -143,7 +152,9 @@ class Cluster:
         self._states: dict[str, str] = {}
         self._logs: dict[str, Path] = {}
         self._draws = random.Random(1)
-        self.seen = {"runs": 0, "jobs": 0, "busy": 0.0, "trained": 0.0, "first": 0.0, "last": 0.0}
+        self.seen = {"runs": 0, "jobs": 0, "trained": 0.0}
+        self.jobs: list[tuple[float, float]] = []
+        """When each job began and ended."""
 
     def look(self) -> None:
         """Take new jobs, and start those that have a node."""
@@ -183,9 +194,7 @@ class Cluster:
                 self.seen["runs"] += 1
         heapq.heappush(self._coming, (at, sys.maxsize - self.seen["jobs"], number, None))
         self.seen["jobs"] += 1
-        self.seen["busy"] += at - began
-        self.seen["first"] = self.seen["first"] or began
-        self.seen["last"] = max(self.seen["last"], at)
+        self.jobs.append((began, at))
 
     def go_on(self) -> None:
         """Do what is due."""
@@ -216,7 +225,9 @@ def simulate(folder: Path, project: Path, nodes: int, seconds: float, ended: Eve
             cluster.look()
         cluster.go_on()
         time.sleep(0.01)
-    (folder / "seen").write_text(json.dumps({**cluster.seen, "cpu": time.process_time()}))
+    (folder / "seen").write_text(
+        json.dumps({**cluster.seen, "spans": cluster.jobs, "cpu": time.process_time()})
+    )
 
 
 if __name__ == "__main__":

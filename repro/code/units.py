@@ -68,7 +68,7 @@ class Unit(NamedTuple):
     handed_on: frozenset[str]
     """The dotted names that the unit uses whole, and not only for one of their attributes."""
     rebinds: frozenset[str]
-    """The names that the unit sets elsewhere: by `global`, as attributes, or by their text."""
+    """The names that the unit sets elsewhere: by `global`, as attributes of others, or by text."""
     calls: frozenset[str] | None
     """The classes that an assignment of plain values or arms calls; None for any other unit."""
     stated: str
@@ -204,7 +204,8 @@ def _unit(
         elif isinstance(node, ast.Attribute):
             mentions.add(node.attr)
             owners.add(id(node.value))
-            if isinstance(node.ctx, ast.Store):
+            is_of_object = isinstance(node.value, ast.Name) and node.value.id == "self"
+            if isinstance(node.ctx, ast.Store) and not is_of_object:
                 rebinds.add(node.attr)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             mentions.add(node.value)

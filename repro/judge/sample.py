@@ -29,8 +29,17 @@ from repro.judge.scale import Array
 NAMED = 0.001
 """Short values that repeat are named if chance repeats them more rarely than this."""
 
+REPEAT = "repeat another in every value"
+"""The words of each sentence that names runs which repeat others."""
+
 BIMODAL, FEWEST, MOST = 0.005, 5, 50
 """The share of normal samples that look bimodal; fewer runs cannot show it, and more need not."""
+
+MOST_EXAMPLES = 100_000
+"""Shares of more examples are taken for other numbers."""
+
+LEAST_PER_CENT = 20
+"""Numbers from here to 100 may be shares in per cent."""
 
 _SAMPLES, _SEED = 20_000, 58
 
@@ -130,7 +139,7 @@ class Runs:
         seeds = list(self.by_seed)
         again, first = (self.named(seeds[place]) for place in (named[0], self.repeats[named[0]]))
         one = f"{again} is {first} again"
-        said = f"{len(named)} of {len(self)} runs of {self.label} repeat another in every value"
+        said = f"{len(named)} of {len(self)} runs of {self.label} {REPEAT}"
         if self.left_out:
             return f"{said} and are left out ({one}): were they copied, or is the seed not used?"
         if (chance := self.chance(like)) >= NAMED:
@@ -259,7 +268,27 @@ def _steps(values: Array) -> float:
     """
     shares = [_share(value) for value in values.tolist()]
     steps = math.lcm(*(share.denominator for share in shares if share is not None))
-    return float(steps) if all(shares) and (steps <= 100_000 or 10**7 % steps == 0) else 0.0
+    if not all(shares) or not (steps <= MOST_EXAMPLES or 10**7 % steps == 0):
+        return 0.0
+    return float(steps) if 10**7 % steps else _fewest_steps(values, steps)
+
+
+def _fewest_steps(values: Array, rounded_to: int) -> float:
+    """Return the fewest steps from 0 to 1 that give these values, rounded to so many steps.
+
+    Shares of 797 examples are often written with six digits, or in per cent with two.
+
+    >>> _fewest_steps(np.array([0.966123, 0.944793, 0.971142]), 10**6)
+    797.0
+    """
+    whole = 100.0 if values.max() > LEAST_PER_CENT else 1.0
+    if values.min() < 0 or values.max() > whole:
+        return float(rounded_to)
+    steps = np.arange(1, min(MOST_EXAMPLES, rounded_to * whole) + 1)
+    exactly = values[:, None] / whole * steps
+    is_off = np.abs(exactly - np.rint(exactly)) > steps * (0.5 / rounded_to / whole) * (1 + 1e-6)
+    fits = steps[~is_off.any(axis=0)]
+    return float(fits[0] / whole) if len(fits) else float(rounded_to)
 
 
 def _is_long(value: float) -> bool:

@@ -20,6 +20,7 @@ from repro.judge import (
     compare_with_ledger,
     reference,
 )
+from repro.judge.sample import REPEAT
 from repro.judge.verdict import wrap
 from repro.ledger import Change, Entry, Ledgers
 from repro.plugin.claim_verdict import SAID_IN_FULL, ClaimVerdict, Gathered, named, verdict
@@ -102,15 +103,16 @@ class Gate:
             self.announce_error(item, raised, report)
             return []
         other = fewer = ""
+        is_run = found.outcome is not Outcome.NOT_RUN
         if entry is not None and isinstance(gathered, Trials):
-            if found.outcome is not Outcome.NOT_RUN:
+            if is_run:
                 other = _unlike(found.outcome, gathered, entry)
             fewer = _fewer_seeds(compared, gathered, entry)
         if other or fewer:
             change = "; ".join(filter(None, [found.change, other, fewer]))
             found = replace(found, change=change, change_kind=found.change_kind or Change.UNLIKE)
         record = self._record(item, found, gathered, compared, entry, looks)
-        if found.outcome is Outcome.NOT_RUN:
+        if not is_run:
             lost = self._is_missed(item, gathered.data, gathered.profile_name)
             if self.skip_reason(item, gathered.profile_name, gathered.data):
                 lost = ""
@@ -121,14 +123,14 @@ class Gate:
             lost = self._is_rewritten(item, record)
             if other and option(self._config, "gate"):
                 lost = lost or f"{other}. {_ANOTHER}"
+            lost = lost or (_repeats_anew(gathered, entry) if entry and is_run else "")
             if fewer and found.agrees:
                 lost = lost or f"{fewer}: bring the others back, or accept this: --update-ledger"
         self._set_result(report, record, entry, agrees=found.agrees, lost=lost)
         self._attach(item, report, record, gathered)
         if entry is not None and (pairs := level_pairs(entry, record)):
             report.user_properties.append((LEVELS, json.dumps(pairs)))
-        repeats = [line for each in gathered.findings for line in getattr(each, "repeats", ())]
-        return [f"{record.claim}: {line}" for line in repeats]
+        return [f"{record.claim}: {line}" for line in _repeats(gathered)]
 
     def require_judged(self, item: pytest.Item, report: pytest.TestReport) -> None:
         """Fail a skipped claim without a verdict if the ledger has it as reproduced.
@@ -278,7 +280,7 @@ class Gate:
             change=found.change,
             change_kind=found.change_kind,
             one_look=list(found.one_look),
-            measured=gathered.findings[-1].measured if gathered.findings else "",
+            measured=_measured(gathered),
             text=_text(found, gathered, compared),
             findings=list(map(finding_data, gathered.findings)) if self._has_report else [],
             arms={x.name: x.seeds for x in gathered.arms_used} if self._has_report else {},
@@ -406,6 +408,28 @@ def _fewer_seeds(compared: Compared, trials: Trials, entry: Entry) -> str:
     pairs += [(seeds, now[place]) for place, seeds in levels if place in now]
     fewer = [(there, here) for there, here in pairs if here < there]
     return "the ledger had {} seeds, {} are recorded".format(*fewer[0]) if fewer else ""
+
+
+def _repeats(gathered: Gathered) -> list[str]:
+    """Return the sentences on runs that repeat others."""
+    return [line for each in gathered.findings for line in getattr(each, "repeats", ())]
+
+
+def _measured(gathered: Gathered) -> str:
+    """Return what the last finding measured, and which runs repeat others in any finding."""
+    last = gathered.findings[-1].measured if gathered.findings else ""
+    return "; ".join([last, *(x for x in dict.fromkeys(_repeats(gathered)) if x not in last)])
+
+
+def _repeats_anew(gathered: Gathered, entry: Entry) -> str:
+    """Say that runs of a reproduced entry repeat others, which did not; empty where none does."""
+    if entry.verdict != Outcome.REPRODUCED.value:
+        return ""
+    for line in _repeats(gathered):
+        arm = line[line.index("runs of") : line.index(REPEAT)]
+        if f"{arm}{REPEAT}" not in entry.measured:
+            return f"{line} Those of the ledger did not: mend it, or accept it: --update-ledger"
+    return ""
 
 
 def _is_here(data: str, entry: Entry, item: pytest.Item) -> bool:

@@ -24,7 +24,7 @@ Identity = dict[str, Any]
 
 
 def identity(run: Run, *, device: str, starts_from: str | None = None) -> Identity:
-    """Return the identity of a run on a kind of device.
+    """Return the identity of a run on a kind of device, as plain data.
 
     `starts_from` is the key of the run that it starts from, if the caller knows it already.
 
@@ -49,7 +49,9 @@ def _of_arm(arm: Arm) -> Identity:
             f"{type(arm).__name__} takes {', '.join(sorted(more))}, which is no field: arms that"
             " differ in it would be one run; make it a field."
         )
-    return {"arm": arm.given(), "class": name_of_type(type(arm)), "data": arm.content()}
+    found = {"arm": arm.given(), "class": name_of_type(type(arm)), "data": arm.content()}
+    of_arm: Identity = plain(found, "identity")
+    return of_arm
 
 
 def name_of_type(kind: type) -> str:

@@ -23,7 +23,8 @@ from repro.runs.identity import (
     other_settings,
     settings_of,
 )
-from repro.store import Result, Store, run_key
+from repro.store import Result, Store
+from repro.store.key import digest_of
 from repro.text import counted
 
 MOST_REASONS = 3
@@ -206,7 +207,7 @@ class Results:
     def key(self, run: Run) -> str:
         """Return the address of a run."""
         if run not in self._keys:
-            self._keys[run] = run_key(self.identity(run))
+            self._keys[run] = digest_of(self.identity(run))
         return self._keys[run]
 
     def identity(self, run: Run) -> Identity:

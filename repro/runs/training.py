@@ -21,6 +21,9 @@ from repro.store.upkeep import tidy
 
 SECONDS_BETWEEN_STATUSES = 0.5
 
+SECONDS_OF_SUBMITTING = 2.0
+"""Seconds after which submitting pauses for events: they say how long runs take."""
+
 SECONDS_OF_A_WAIT = 1.0
 """Seconds after which a wait for training looks again whether all is well."""
 
@@ -66,9 +69,9 @@ class Training:
 
     def _advance(self, plan: Plan[Any], seconds: float) -> None:
         """Submit missing runs, and handle events; wait for them for at most this many seconds."""
-        self._hand_over(plan)
+        has_more = not self._hand_over(plan)
         self._show(plan)
-        for event in self.pool.events(seconds):
+        for event in self.pool.events(0.0 if has_more else seconds):
             self._take(event, plan)
             self._show(plan)
 
@@ -104,24 +107,29 @@ class Training:
             waits_for=self.pool.waits_for or held,
         )
 
-    def _hand_over(self, plan: Plan[Any]) -> None:
+    def _hand_over(self, plan: Plan[Any]) -> bool:
         """Submit batches while there is room, and note runs that other sessions have trained.
 
-        If no batch is left for a trainer, it reads claims that may miss further runs.
+        If no batch is left for a trainer, it reads claims that may miss further runs. Returns False
+        if time ran out before all was done.
         """
         self._queue.look_again()
-        is_new = True
+        until, is_new = time.monotonic() + SECONDS_OF_SUBMITTING, True
         while is_new:
             self._add_missing(plan)
             count = len(self._queue.batches)
             for batch in self._queue.take(room=self.pool.room(), trainers=self.pool.trainers):
                 self._began[batch.number] = time.monotonic()
+                self.pool.seconds_waiting = self._queue.seconds_waiting
                 self.pool.submit(batch)
+                if time.monotonic() > until:
+                    return False
             is_new = len(self._queue.batches) > count or bool(self._queue.found)
             while self._queue.found:
                 self._note_done(self._queue.found.pop(), plan)
             if not is_new and self.pool.room() > 0:
                 is_new = plan.read_all()
+        return True
 
     def _add_missing(self, plan: Plan[Any]) -> None:
         """Let the queue know what claims miss that were read since."""

@@ -23,17 +23,16 @@ def run_key(identity: Mapping[str, Any]) -> str:
     >>> run_key({"seed": 1}) == run_key({"seed": 1.0})
     False
     """
-    return hashlib.sha256(canonical(identity).encode()).hexdigest()
+    return digest_of(plain(identity, "identity"))
 
 
-def digest_of(trace: Mapping[str, Any]) -> str:
-    """The digest of a trace, which names it.
+def digest_of(content: Mapping[str, Any]) -> str:
+    """The digest of plain data, which names a trace; that of an identity is the key of its run.
 
     >>> digest_of({"files": {}})[:8]
     'aae5a71d'
     """
-    text = json.dumps(trace, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(_compact(content).encode()).hexdigest()
 
 
 def canonical(identity: Mapping[str, Any]) -> str:
@@ -42,9 +41,11 @@ def canonical(identity: Mapping[str, Any]) -> str:
     >>> canonical({"seed": 1, "arm": {"lr": 0.1}})
     '{"arm":{"lr":0.1},"seed":1}'
     """
-    return json.dumps(
-        plain(identity, "identity"), sort_keys=True, separators=(",", ":"), ensure_ascii=False
-    )
+    return _compact(plain(identity, "identity"))
+
+
+def _compact(content: Mapping[str, Any]) -> str:
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def plain(value: object, name: str) -> Any:

@@ -91,6 +91,7 @@ class Store:
     def __init__(self, root: str | os.PathLike[str], *, report: Report = warn) -> None:
         self.root = Path(root).absolute()
         self._runs = self.root / RUNS
+        self._runs_in_text = str(self._runs)
         self.report = report
         with explained(self.root):
             self._runs.mkdir(parents=True, exist_ok=True)
@@ -109,7 +110,7 @@ class Store:
         """Return the stored results of a run, verified, in the order in which they were made."""
         with explained(self.root):
             try:
-                names = os.listdir(self._path(address))
+                names = os.listdir(self._path_in_text(address))
             except (FileNotFoundError, NotADirectoryError):
                 return []
         found = [self.at(f"{address}/{x}") for x in names if len(x) == ENTRY_LETTERS]
@@ -143,7 +144,7 @@ class Store:
             return None
         with explained(self.root):
             try:
-                return run_files.read(self._path(key), key)
+                return run_files.read(self._path_in_text(key), key)
             except Damaged:
                 # Another process may have moved it aside and stored a good one meanwhile. So it is
                 # read again under the lock before it is moved.
@@ -215,7 +216,10 @@ class Store:
         return self.root / "folders" / key[:2] / key
 
     def _path(self, key: str) -> Path:
-        return self._runs / key[:2] / key
+        return Path(self._path_in_text(key))
+
+    def _path_in_text(self, key: str) -> str:
+        return f"{self._runs_in_text}/{key[:2]}/{key}"  # 40,000 objects `Path` take two seconds
 
     def _trace_path(self, digest: str) -> Path:
         return self.root / TRACES / digest[:2] / f"{digest}.json"

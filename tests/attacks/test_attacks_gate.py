@@ -449,6 +449,21 @@ def test_recorded_runs_that_are_lost_are_named(project):
         result.stdout.fnmatch_lines([f"*the ledger had 20 seeds, {seeds} are recorded*"])
 
 
+def test_recorded_runs_that_begin_to_repeat_others_fail(project):
+    example = Path(__file__).parents[2] / "examples" / "recorded"
+    shutil.copytree(example, project.path / "digits")
+    rows = project.path / "digits" / "results.csv"
+    head, *others = rows.read_text().splitlines()
+    values = {tuple(row.split(",")[:2]): row.split(",")[2:] for row in others}
+    copied = [",".join([arm, seed, *values[arm, str(2 + int(seed) % 2)]]) for arm, seed in values]
+    rows.write_text("\n".join([head, *copied]))
+    result = run(project, "digits", "--gate")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*18 of 20 runs of * repeat another*Those of the ledger did not*"])
+    run(project, "digits", "--update-ledger")
+    assert run(project, "digits", "--gate").ret == pytest.ExitCode.OK
+
+
 def require_red(done):
     assert done.ret not in (pytest.ExitCode.OK, pytest.ExitCode.INTERNAL_ERROR), done.outlines
     said = "\n".join([*done.outlines, *done.errlines])

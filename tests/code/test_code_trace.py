@@ -60,6 +60,20 @@ class Net:
 
     def forward(self):
         return self.depth
+
+    def grow(self):
+        self.SIZE = 5
+
+STEP = 1
+STEP += 1
+
+def widened(cls):
+    cls.width = 9
+    return cls
+
+@widened
+class Wide:
+    width = 1
 """
 
 

@@ -29,6 +29,8 @@ SHARE = Scale("log-odds", count=300)
 LONG = [0.6172344719, 0.6213448173, 0.6091273465, 0.6254817233, 0.6148273991]
 SHORT = [0.617, 0.621, 0.609, 0.625, 0.614]
 CURVES = [[round(at + i / 100, 2) for at in (0.41, 0.52, 0.6)] for i in range(5)]
+OF_797 = [770, 753, 770, 774, 762, 766, 764, 771, 764, 764, 762, 773, 766, 770, 769, 767, 764]
+DIGITS = [round(right / 797, 6) for right in OF_797]
 QUESTION = "does the training use its seed?"
 
 
@@ -50,7 +52,10 @@ def runs_of(values, **said):
         ([[0.4, 0.5, 0.7], [0.4, 0.6, 0.7], [0.4, 0.5, 0.7], [0.5, 0.6, 0.8]], (), ""),  # coarse
         (SHORT, (), ""),
         ([0.617, 0.617, 0.618, 0.616, 0.617], (), ""),  # next to each other, by chance
-        ([0.6172, 0.6534, 0.5871] * 4, (), "by chance in 2e-21 of cases: were they copied"),
+        ([0.6172, 0.6534, 0.5871] * 4, (), "by chance in 5e-13 of cases: were they copied"),
+        (DIGITS, (), ""),  # shares of 797 examples with six digits: by chance
+        ([round(100 * x, 2) for x in DIGITS], (), ""),
+        ([DIGITS[0], DIGITS[1]] * 6, (), "10 of 12 runs of a repeat another"),
         ([185 / 300, 231 / 300] * 6, (), "by chance in 3e-16 of cases"),
         (np.float32([185 / 300, 250 / 300] * 6).tolist(), (), "10 of 12 runs"),
         ([{"x": x} for x in [0.6172, 0.6534] * 5 + [None] * 2], (), "8 of 12 runs of a repeat"),

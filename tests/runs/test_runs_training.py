@@ -7,6 +7,7 @@ import pytest
 
 from repro.arm import Run
 from repro.core.progress import Progress
+from repro.runs import training
 from repro.runs.identity import settings_of
 from repro.runs.pool import Failed, TrainingStopped
 from repro.runs.time_left import RATE
@@ -34,6 +35,19 @@ def test_as_many_batches_are_under_way_as_there_is_room_for(tmp_path):
     plan.read_all()
     work.training._hand_over(plan)
     assert pool.seeds == [[0], [1]]
+
+
+def test_events_are_heard_between_batches_that_are_slow_to_submit(tmp_path, monkeypatch):
+    monkeypatch.setattr(training, "SECONDS_OF_SUBMITTING", -1.0)
+    pool = FakePool(trainers=3)
+    work, plan = session(tmp_path, pool, RUNS)
+    plan.read_all()
+    assert not work.training._hand_over(plan)
+    assert pool.seeds == [[0]]
+    assert pool.seconds_waiting == pytest.approx(2 * pool.submitted[0].seconds)
+    plan.want(plan.take(0))
+    work.training.train(plan)
+    assert pool.seeds == [[0], [1], [2]]
 
 
 def test_the_work_of_a_batch_does_not_grow_with_all_that_is_missing(tmp_path):
