@@ -49,9 +49,6 @@ PATIENCE_SECONDS = 60
 SECONDS_OF_A_JOB = 60.0
 """A job is given batches until they take this long: its start takes some seconds."""
 
-LEAST_SECONDS_OF_A_JOB = 10.0
-"""A job is given batches for so long at least, also when little is left to train."""
-
 JOBS = 256
 """The most jobs in the queue at once: submitit's own number for `array_parallelism`."""
 
@@ -166,9 +163,7 @@ class SlurmPool(Pool[SlurmBatch]):
         resources = cores_of(batch.arm, self.device), devices_of(batch.arm)
         unsent = self._unsent[resources]
         unsent.append(job)
-        # towards the end jobs are shorter, so that no node waits long for the last of them
-        share = max(LEAST_SECONDS_OF_A_JOB, self.seconds_waiting / (2 * self._trainers))
-        if sum(each.batch.seconds for each in unsent) >= min(SECONDS_OF_A_JOB, share):
+        if sum(each.batch.seconds for each in unsent) >= SECONDS_OF_A_JOB:
             self._send(*resources)
 
     def events(self, seconds: float) -> Iterator[Event]:

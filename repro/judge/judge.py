@@ -207,15 +207,15 @@ def _with_effect_size(
     return (*effects[:place], named, *effects[place + 1 :])
 
 
-def _repeats(sampled: Sequence[Sampled]) -> tuple[str, ...]:
+def _repeats(sampled: Sequence[Sampled]) -> dict[str, bool]:
     """Name the runs that repeat others, each arm once."""
-    found: dict[str, None] = {}
+    found: dict[str, bool] = {}
     for each in sampled:
         varied = [x for x in each.readings.values() if len(set(x.tolist())) > 1]
         for runs in each.runs.values():
             if not runs.are_one and (said := runs.said(varied[0] if varied else None)):
-                found.setdefault(said)
-    return tuple(found)
+                found[said] = runs.repeat_several
+    return found
 
 
 def _states(compared: Sequence[Compared]) -> tuple[str, ...]:

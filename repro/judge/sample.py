@@ -150,6 +150,16 @@ class Runs:
             " the seed not used, or is it a floor or a ceiling?"
         )
 
+    @property
+    def repeat_several(self) -> bool:
+        """True where several runs are repeated, or all are one: a floor or ceiling is one of many.
+
+        >>> values = [0.5, 0.5, 0.6], [0.5, 0.5, 0.5]
+        >>> [Runs(label="a", by_seed=dict(enumerate(each))).repeat_several for each in values]
+        [False, True]
+        """
+        return self._are_the_same or len(set(self.repeats.values())) > 1
+
     def _is_at_an_end(self, place: int) -> bool:
         """Return whether all values of a run are the floor or the ceiling of a share."""
         return set(self._numbers[place]) <= {0.0, 1.0}

@@ -410,24 +410,25 @@ def _fewer_seeds(compared: Compared, trials: Trials, entry: Entry) -> str:
     return "the ledger had {} seeds, {} are recorded".format(*fewer[0]) if fewer else ""
 
 
-def _repeats(gathered: Gathered) -> list[str]:
-    """Return the sentences on runs that repeat others."""
-    return [line for each in gathered.findings for line in getattr(each, "repeats", ())]
+def _repeats(gathered: Gathered) -> dict[str, bool]:
+    """Return the sentences on runs that repeat others; False where a floor or ceiling may do it."""
+    found = (getattr(each, "repeats", {}) for each in gathered.findings)
+    return {line: is_sure for each in found for line, is_sure in each.items()}
 
 
 def _measured(gathered: Gathered) -> str:
     """Return what the last finding measured, and which runs repeat others in any finding."""
     last = gathered.findings[-1].measured if gathered.findings else ""
-    return "; ".join([last, *(x for x in dict.fromkeys(_repeats(gathered)) if x not in last)])
+    return "; ".join([last, *(line for line in _repeats(gathered) if line not in last)])
 
 
 def _repeats_anew(gathered: Gathered, entry: Entry) -> str:
     """Say that runs of a reproduced entry repeat others, which did not; empty where none does."""
     if entry.verdict != Outcome.REPRODUCED.value:
         return ""
-    for line in _repeats(gathered):
+    for line, is_sure in _repeats(gathered).items():
         arm = line[line.index("runs of") : line.index(REPEAT)]
-        if f"{arm}{REPEAT}" not in entry.measured:
+        if is_sure and f"{arm}{REPEAT}" not in entry.measured:
             return f"{line} Those of the ledger did not: mend it, or accept it: --update-ledger"
     return ""
 

@@ -139,8 +139,6 @@ class Pool(ABC, Generic[J]):
         self._jobs: dict[J, None] = {}
         self._events: deque[Event] = deque()
         """The events that are not yielded yet."""
-        self.seconds_waiting = math.inf
-        """The expected time of one trainer for the runs that no batch has yet."""
         self.show: Callable[[int, Progress], None] = lambda batch, progress: None
         """Shows that the runs of a batch have taken some steps."""
 

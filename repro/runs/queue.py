@@ -156,16 +156,6 @@ class Queue:
             work[self.kind_of(run.arm)] += work_of(run)
         return work
 
-    @property
-    def seconds_waiting(self) -> float:
-        """The expected time of one trainer for the runs that can start and are in no batch."""
-        return sum(self._seconds(kind, work) for kind, work in self._work.items())
-
-    def _seconds(self, kind: tuple[str, str], work: float) -> float:
-        """Return the expected seconds of some work; infinite where nobody knows."""
-        is_known = kind in self.paces or kind not in self.untimed
-        return self.paces.get(kind, Pace()).seconds(work) if is_known else math.inf
-
     def engine_of(self, arm: Arm) -> str:
         """Return the engine that trains an arm in this session."""
         return engine_of(arm, device=self._device) if self._engine == "auto" else self._engine
@@ -263,12 +253,14 @@ class Queue:
         self.in_training.update(runs)
         start = runs[0].arm.starts_from
         found = self._results.get(start) if start is not None else None
+        is_known = kind in self.paces or kind not in self.untimed
+        seconds = self.paces.get(kind, Pace()).seconds(work_of_all(runs))
         self.batches[number] = Batch(
             number,
             {run: self._results.identity(run) for run in runs},
             kind[1],
             commit_of(self._project),
-            self._seconds(kind, work_of_all(runs)),
+            seconds if is_known else math.inf,
             found.content if found is not None else "",
         )
         return self.batches[number]

@@ -120,7 +120,6 @@ class Training:
             count = len(self._queue.batches)
             for batch in self._queue.take(room=self.pool.room(), trainers=self.pool.trainers):
                 self._began[batch.number] = time.monotonic()
-                self.pool.seconds_waiting = self._queue.seconds_waiting
                 self.pool.submit(batch)
                 if time.monotonic() > until:
                     return False

@@ -454,12 +454,30 @@ def test_recorded_runs_that_begin_to_repeat_others_fail(project):
     shutil.copytree(example, project.path / "digits")
     rows = project.path / "digits" / "results.csv"
     head, *others = rows.read_text().splitlines()
-    values = {tuple(row.split(",")[:2]): row.split(",")[2:] for row in others}
-    copied = [",".join([arm, seed, *values[arm, str(2 + int(seed) % 2)]]) for arm, seed in values]
-    rows.write_text("\n".join([head, *copied]))
-    result = run(project, "digits", "--gate")
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines(["*18 of 20 runs of * repeat another*Those of the ledger did not*"])
+    values = {tuple(row.split(",")[:2]): row.split(",")[2] for row in others}
+
+    seeds = list(values)
+    values["rbf", "ceiling"] = "0.998745"
+
+    def judged(like):  # with the values of other seeds
+        copied = [",".join([arm, seed, values[arm, like(arm, seed)]]) for arm, seed in seeds]
+        rows.write_text("\n".join([head, *copied]))
+        return run(project, "digits", "--gate")
+
+    ceiling = judged(lambda arm, seed: "ceiling" if arm == "rbf" and int(seed) < 16 else seed)
+    assert ceiling.ret == pytest.ExitCode.OK
+    ceiling.stdout.fnmatch_lines(
+        ["digits/kernel_is_best: 14 of 20 runs of rbf repeat another*ceiling*"]
+    )
+    for like, count in (
+        (lambda arm, seed: str(2 + int(seed) % 2), 18),
+        (lambda arm, seed: "3" if arm == "rbf" else seed, 19),
+    ):
+        copies = judged(like)
+        assert copies.ret == pytest.ExitCode.TESTS_FAILED
+        said = f"*{count} of 20 runs of * repeat another*Those of the ledger did not*"
+        copies.stdout.fnmatch_lines([said])
+    judged(lambda arm, seed: str(2 + int(seed) % 2))
     run(project, "digits", "--update-ledger")
     assert run(project, "digits", "--gate").ret == pytest.ExitCode.OK
 

@@ -175,12 +175,6 @@ def test_a_job_is_given_a_minute_of_work(queued):
     assert queued._queue.jobs[1:] == [[[4], [5]], [[6]]]
     queued.submit(batch_of(7, 8, seconds=math.inf))  # nobody knows
     assert queued._queue.jobs[3:] == [[[7, 8]]]
-    for waiting, enough in ((40.0, 20.0), (1.0, slurm.LEAST_SECONDS_OF_A_JOB)):  # the last ones
-        queued.seconds_waiting = waiting * slurm.JOBS
-        queued.submit(batch_of(9, seconds=enough - 1.0))
-        queued.submit(batch_of(10, seconds=1.0))
-        assert queued._queue.jobs[4:] == [[[9], [10]]]
-        queued._queue.jobs.pop()
 
 
 def test_each_run_is_heard_of_when_its_job_leaves_a_file_and_looked_up_then(queued, monkeypatch):
