@@ -160,10 +160,14 @@ class Cluster:
         """Take new jobs, and start those that have a node."""
         for path in sorted((self._folder / "new").iterdir(), key=lambda path: path.stem):
             if path.suffix != ".part":
-                [logs] = re.findall(r"--output='?(.*)/%j", path.read_text())
-                self._waiting.append(path.name)
-                self._states[path.name] = "PENDING"
-                self._logs[path.name] = Path(logs)
+                text = path.read_text()
+                [logs] = re.findall(r"--output='?(.*)/%", text)
+                array = re.findall(r"--array=0-(\d+)", text)
+                many = [f"{path.name}_{i}" for last in array for i in range(int(last) + 1)]
+                for name in many or [path.name]:
+                    self._waiting.append(name)
+                    self._states[name] = "PENDING"
+                    self._logs[name] = Path(logs)
                 path.unlink()
         while self._free and self._waiting and (job := self._loaded(self._waiting[0])) is not None:
             self._start(self._waiting.popleft(), job)

@@ -52,6 +52,9 @@ SECONDS_OF_A_JOB = 60.0
 JOBS = 256
 """The most jobs in the queue at once: submitit's own number for `array_parallelism`."""
 
+LONGEST_ARRAY = 256
+"""The most jobs in an array; Slurm itself takes 1,001, if nobody has set another number."""
+
 MINUTES = 60
 """The time limit of a job; a longer training goes on in the next job, from a checkpoint."""
 
@@ -131,8 +134,8 @@ class SlurmPool(Pool[SlurmBatch]):
         super().__init__(device, int(parameters.get("array_parallelism", JOBS)))
         self._store = store
         self._queue = SlurmQueue(store, parameters, device=device, project=project.absolute())
-        self._unsent: defaultdict[tuple[int, int], list[SlurmBatch]] = defaultdict(list)
-        """The batches for the next jobs, by the cores and devices that they ask for."""
+        self._unsent: defaultdict[tuple[int, int], list[list[SlurmBatch]]] = defaultdict(list)
+        """The batches of the next jobs, by the cores and devices that they ask for."""
         self._asked: dict[str, tuple[SlurmBatch, Run]] = {}
         """The runs in jobs, by their keys."""
         self._said: dict[str, Said] = {}
@@ -154,17 +157,16 @@ class SlurmPool(Pool[SlurmBatch]):
     def room(self) -> int:
         if self._is_refused:
             return 0
-        return self._trainers - len(self._open)
+        return self._trainers - len(self._open) - sum(map(_is_full, self._next_jobs()))
 
     def submit(self, batch: Batch, *, is_last_try: bool = False) -> None:
         job = SlurmBatch(batch, is_last_try, before=frozenset(self._stored_of(batch.keys.values())))
         self._jobs[job] = None
         self._asked.update({key: (job, run) for run, key in batch.keys.items()})
-        resources = cores_of(batch.arm, self.device), devices_of(batch.arm)
-        unsent = self._unsent[resources]
-        unsent.append(job)
-        if sum(each.batch.seconds for each in unsent) >= SECONDS_OF_A_JOB:
-            self._send(*resources)
+        jobs = self._unsent[cores_of(batch.arm, self.device), devices_of(batch.arm)]
+        if not jobs or is_last_try or _is_full(jobs[-1]):
+            jobs.append([])
+        jobs[-1].append(job)
 
     def events(self, seconds: float) -> Iterator[Event]:
         for resources in list(self._unsent):
@@ -183,27 +185,35 @@ class SlurmPool(Pool[SlurmBatch]):
     def _is_refused(self) -> bool:
         return time.monotonic() - self._refused < POLL_SECONDS
 
-    def _send(self, cores: int, devices: int) -> None:
-        """Submit the unsent batches that ask for these resources, as one job.
+    def _next_jobs(self) -> Iterator[list[SlurmBatch]]:
+        for jobs in self._unsent.values():
+            yield from jobs
 
-        A run in its last try gets a job of its own. If Slurm takes no more jobs while some are in
-        the queue, the batches wait.
+    def _send(self, cores: int, devices: int) -> None:
+        """Submit the next jobs that ask for these resources, as arrays.
+
+        Slurm may have room for a smaller array. If it takes no more jobs while some are in the
+        queue, the batches wait.
         """
-        while (unsent := self._unsent[cores, devices]) and not self._is_refused:
-            alone = [job for job in unsent if job.is_last_try][:1]
-            jobs = alone or list(unsent)
-            batches = [job.batch for job in jobs]
+        unsent, size = self._unsent[cores, devices], LONGEST_ARRAY
+        while unsent and not self._is_refused:
+            jobs = unsent[:size]
+            batches = [[each.batch for each in job] for job in jobs]
             try:
-                id_ = self._queue.submit(batches, cores=cores, devices=devices)
+                ids = self._queue.submit(batches, cores=cores, devices=devices)
             except TrainingStopped:
+                if len(jobs) > 1:
+                    size = len(jobs) // 2
+                    continue
                 if not self._open:
                     raise
                 self._refused = time.monotonic()
                 return
-            self._open[id_] = len(jobs)
-            for job in jobs:
-                job.id = id_
-                unsent.remove(job)
+            del unsent[: len(jobs)]
+            for id_, job in zip(ids, jobs, strict=True):
+                self._open[id_] = len(job)
+                for each in job:
+                    each.id = id_
 
     def _come(self) -> Iterator[Event]:
         """Yield new events."""
@@ -261,6 +271,11 @@ class SlurmPool(Pool[SlurmBatch]):
                 how = f"its job {job.id} of Slurm ended as {job.state.name or 'over'}"
                 why = f"failed on the cluster: {how}"
                 yield from self._over(job, why, self._queue.end_of_log(job.id))
+
+
+def _is_full(job: Sequence[SlurmBatch]) -> bool:
+    """Return whether a job is given no further batch; a run in its last try is alone."""
+    return job[0].is_last_try or sum(each.batch.seconds for each in job) >= SECONDS_OF_A_JOB
 
 
 @dataclass
@@ -368,28 +383,33 @@ class SlurmQueue:
         folder.mkdir()
         return folder
 
-    def submit(self, batches: Sequence[Batch], *, cores: int, devices: int) -> str:
-        """Submit batches as one job; return the job's number.
+    def submit(self, jobs: Sequence[Sequence[Batch]], *, cores: int, devices: int) -> list[str]:
+        """Submit jobs, each with some batches, as one array; return their numbers.
 
-        Raises `TrainingStopped` where Slurm does not take it.
+        Raises `TrainingStopped` where Slurm does not take them.
         """
         path = os.pathsep.join(os.path.abspath(place) for place in sys.path)
         given = [f"PYTHONPATH={path}", "OMP_NUM_THREADS=1"]  # with this process's modules
         python = shlex.join(["env", f"--chdir={self._project}", *given, sys.executable])
         try:
-            training = SlurmTraining(
-                self._root, self._project, list(batches), self._said, self._device, self._minutes
-            )
             executor = SlurmExecutor(self.folder, TIME_LIMITS, python=python)
             executor.update_parameters(**self._parameters(cores, devices))
-            return str(executor.submit(training).job_id)
+            trainings = list(map(self._training, jobs))
+            with executor.batch():
+                submitted = list(map(executor.submit, trainings))
+            return [str(job.job_id) for job in submitted]
         except (FailedJobError, FailedSubmissionError, OSError) as error:
             why = " ".join(str(error).split()).removeprefix("sbatch: error: ").rstrip(".")
             raise TrainingStopped(f"Slurm did not take the jobs ({why})") from error
 
+    def _training(self, batches: Sequence[Batch]) -> SlurmTraining:
+        return SlurmTraining(
+            self._root, self._project, list(batches), self._said, self._device, self._minutes
+        )
+
     def states(self) -> dict[str, JobState] | None:
         """Return the states of the session's jobs; None if Slurm does not answer."""
-        command = ["squeue", "--noheader", "--states=all", "--format=%i|%T|%r"]
+        command = ["squeue", "--noheader", "--array", "--states=all", "--format=%i|%T|%r"]
         try:
             answer = subprocess.run(
                 [*command, f"--name={self._parameters(1, 1)['job_name']}"],

@@ -124,14 +124,18 @@ class Queue:
     """A queue whose jobs do what a test says."""
 
     def __init__(self):
-        self.jobs, self.takes, self.heard, self.of_jobs, self.cancelled = [], True, {}, {}, []
+        self.jobs, self.takes, self.heard, self.of_jobs, self.cancelled = [], 99, {}, {}, []
+        self.arrays = []
 
-    def submit(self, batches, *, cores, devices):
-        if not self.takes:
+    def submit(self, jobs, *, cores, devices):
+        if len(jobs) > self.takes:
             raise TrainingStopped("too many jobs")
-        self.jobs.append([sorted(run.seed for run in batch.runs) for batch in batches])
-        self.end(name := str(len(self.jobs)), "PENDING")
-        return name
+        before = len(self.jobs)
+        for batches in jobs:
+            self.jobs.append([sorted(run.seed for run in batch.runs) for batch in batches])
+            self.end(str(len(self.jobs)), "PENDING")
+        self.arrays.append(len(jobs))
+        return list(map(str, range(before + 1, len(self.jobs) + 1)))
 
     def states(self):
         return self.of_jobs
@@ -168,13 +172,16 @@ def batch_of(*seeds, seconds, arm=RUNS[0].arm):
 def test_a_job_is_given_a_minute_of_work(queued):
     for seed in range(1, 6):
         queued.submit(batch_of(seed, seconds=25.0))
-    assert queued._queue.jobs == [[[1], [2], [3]]]
     queued.submit(batch_of(6, seconds=1.0, arm=Behaving(threads=2)))  # of another kind of job
     assert queued.room() == slurm.JOBS - 1
     list(queued.events(0))
-    assert queued._queue.jobs[1:] == [[[4], [5]], [[6]]]
+    assert queued._queue.jobs == [[[1], [2], [3]], [[4], [5]], [[6]]]
+    assert queued._queue.arrays == [2, 1]
     queued.submit(batch_of(7, 8, seconds=math.inf))  # nobody knows
-    assert queued._queue.jobs[3:] == [[[7, 8]]]
+    queued.submit(batch_of(9, seconds=1.0))
+    list(queued.events(0))
+    assert queued._queue.jobs[3:] == [[[7, 8]], [[9]]]
+    assert queued.room() == slurm.JOBS - 5
 
 
 def test_each_run_is_heard_of_when_its_job_leaves_a_file_and_looked_up_then(queued, monkeypatch):
@@ -218,24 +225,29 @@ def test_runs_that_ended_with_their_job_are_tried_once_more_one_by_one(queued):
 def test_where_slurm_takes_no_more_jobs_batches_wait_for_those_that_it_has(queued, monkeypatch):
     queue = queued._queue
     queued.submit(batch_of(1, seconds=math.inf))
-    queue.takes = False
+    list(queued.events(0))
+    queue.takes = 0
     monkeypatch.setattr(slurm, "POLL_SECONDS", 60.0)
     queued.submit(batch_of(2, seconds=math.inf))
+    list(queued.events(0))
     assert queued.room() == 0
     queued.stop()
     assert queue.cancelled == ["1"]
     monkeypatch.setattr(slurm, "POLL_SECONDS", 0.0)
+    for seed in (3, 4, 5):
+        queued.submit(batch_of(seed, seconds=math.inf))
     with pytest.raises(TrainingStopped, match="too many jobs"):
-        queued.submit(batch_of(3, seconds=math.inf))
-    queue.takes = True
+        list(queued.events(0))
+    queue.takes = 2  # a smaller array fits
     list(queued.events(0))
-    assert queue.jobs == [[[1]], [[3]]]
+    assert queue.jobs == [[[1]], [[3]], [[4]], [[5]]]
 
 
 def test_a_wait_is_told_with_the_schedulers_reason(queued):
     queue = queued._queue
     for seed in (1, 2, 3):
         queued.submit(batch_of(seed, seconds=math.inf))
+    list(queued.events(0))
     queue.of_jobs = dict.fromkeys("123", JobState("PENDING", "PartitionDown"))
     assert list(queued.events(0)) == []
     assert queued.waits_for == "Slurm to start its jobs (PartitionDown)"
@@ -358,17 +370,17 @@ def sbatch(tmp_path, monkeypatch):
     return make
 
 
-def submit(tmp_path, *texts, device="cpu", cores=1, devices=1):
+def submit(tmp_path, *texts, device="cpu", cores=1, devices=1, jobs=1):
     parameters = slurm_parameters([f"folder={tmp_path / 'logs'}", *texts])
     queue = SlurmQueue(Store(tmp_path), parameters, device=device, project=tmp_path)
-    return queue.submit([BATCH], cores=cores, devices=devices)
+    return queue.submit([[BATCH]] * jobs, cores=cores, devices=devices)
 
 
 def test_parameters_are_handed_to_submitit(tmp_path, sbatch):
     sbatch("echo Submitted batch job 77")
     texts = ("partition=gpu", "account=007", "time=30", "mem=1536M", "gpus_per_node=2", "qos=low")
     lists = ('setup=["module load cuda"]', 'additional_parameters={"reservation": "mine"}')
-    assert submit(tmp_path, *texts, *lists, device="cuda", cores=2) == "77"
+    assert submit(tmp_path, *texts, *lists, device="cuda", cores=2) == ["77"]
     script = (tmp_path / "script").read_text()
     for line in (
         *("--partition=gpu", "--account=007", "--time=30", "--mem=1536M", "--gpus-per-node=2"),
@@ -386,6 +398,8 @@ def test_parameters_are_handed_to_submitit(tmp_path, sbatch):
     ):
         submit(tmp_path, text, device=device, devices=3)
         assert f"#SBATCH {line}\n" in (tmp_path / "script").read_text()
+    assert submit(tmp_path, jobs=3) == ["77_0", "77_1", "77_2"]
+    assert "#SBATCH --array=0-2%3\n" in (tmp_path / "script").read_text()
 
 
 def test_what_sbatch_refuses_is_one_sentence(tmp_path, sbatch):
