@@ -54,8 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     1
     """
     given = sys.argv[1:] if arguments is None else arguments
-    if given and given[0] in ANSWERS:
-        return answered(lambda: _called(given))
+    if given and (given[0] in ANSWERS or not (given[0] in COMMANDS or given[0].startswith("-"))):
+        return answered(lambda: _called(given))  # also where their names are misspelt
     # here: what cannot be imported must not look like the answer 1
     from repro.data.locate import DataError
     from repro.evidence import EvidenceError

@@ -1,7 +1,7 @@
 """Slurm as a pool: jobs of submitit train batches, and store the results themselves.
 
 Slurm and submitit decide where and when a job runs, and start it again if its node is lost or its
-time is up. A job trains as many batches as take some minutes, and leaves a small file of JSON for
+time is up. A job trains batches for at least 40 s, and leaves a small file of JSON for
 each run that is stored or has failed.
 """
 
@@ -46,7 +46,7 @@ POLL_SECONDS = 10.0
 PATIENCE_SECONDS = 60
 """The most seconds for a command of Slurm."""
 
-SECONDS_OF_A_JOB = 60.0
+SECONDS_OF_A_JOB = 40.0
 """A job is given batches until they take this long: its start takes some seconds."""
 
 JOBS = 256

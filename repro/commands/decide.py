@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from repro.commands.answers import amounts
-from repro.commands.table import ONLY, add_reading, read
+from repro.commands.table import ONLY, add_reading, read, require_same_ends
 from repro.judge import require_level
 from repro.recorded.deciding import LEVEL, MOST, Choice, Decision, decide
 from repro.recorded.rows import RecordedError
@@ -48,9 +48,10 @@ def decide_edit(chosen: argparse.Namespace) -> int:
     """Print keep, discard or the runs that are missing; return 0, 1 or 2."""
     level = LEVEL if chosen.level is None else require_level(chosen.level)
     lower, metric = chosen.lower is not None, chosen.lower or chosen.higher
-    baseline, candidate = (
-        _runs(path, chosen, metric) for path in (chosen.baseline, chosen.candidate)
-    )
+    own = argparse.Namespace(**{**vars(chosen), "arm": []})
+    tables = [read(path, own, arm=None) for path in (chosen.baseline, chosen.candidate)]
+    baseline, candidate = (table.values(ONLY, metric) for table in tables)
+    require_same_ends(((table, ONLY) for table in tables), metric)
     if not 0 <= chosen.confirm < len(candidate):
         raise RecordedError(
             f"--confirm {chosen.confirm} leaves no run of {chosen.candidate}, which has"
@@ -70,11 +71,6 @@ def decide_edit(chosen: argparse.Namespace) -> int:
     counts = {chosen.candidate: len(fresh), chosen.baseline: len(baseline)}
     print(_line(found, counts, level, chosen))
     return CODES[found.choice]
-
-
-def _runs(path: str, chosen: argparse.Namespace, metric: str) -> dict[int, float]:
-    own = argparse.Namespace(**{**vars(chosen), "arm": []})
-    return read(path, own, arm=None).values(ONLY, metric)
 
 
 def _line(found: Decision, counts: dict[str, int], level: float, chosen: argparse.Namespace) -> str:

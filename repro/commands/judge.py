@@ -14,7 +14,7 @@ import numpy as np
 from repro.arm import Metric
 from repro.commands.answers import CODES, amounts
 from repro.commands.sentence import Named, Sentence, parsed
-from repro.commands.table import ONLY, Table, add_reading, listed, read
+from repro.commands.table import ONLY, Table, add_reading, listed, read, require_same_ends
 from repro.judge import LEVEL, Judge, Measured, OneLook, Runs, Verdict, require_level
 from repro.judge.anytime import declared_design
 from repro.judge.measured import above
@@ -66,17 +66,18 @@ def judge_table(chosen: argparse.Namespace) -> int:
     """Print an answer for each sentence; return 0, 1 or 2 for the worst of them, or 3."""
     level = LEVEL if chosen.level is None else require_level(chosen.level)
     table = read(chosen.path, chosen, arm=chosen.arm)
-    sentences = [parsed(each) for each in chosen.sentences]
+    columns = {name for row in table.rows for name in row.cells}
+    sentences = [parsed(json.dumps(x) if x in columns else x) for x in chosen.sentences]
     if not sentences:
-        columns = table.metrics
-        if len(columns) != 1:
-            has = f"{len(columns)} columns of numbers, {listed(columns)}" if columns else "none"
+        metrics = table.metrics
+        if len(metrics) != 1:
+            has = f"{len(metrics)} columns of numbers, {listed(metrics)}" if metrics else "none"
             raise RecordedError(
                 f"A table of all arms compares one column of numbers, and {table.name} has {has}"
-                f"{'' if columns else ' beside those that tell runs apart'}: name one, or give a"
+                f"{'' if metrics else ' beside those that tell runs apart'}: name one, or give a"
                 " sentence."
             )
-        sentences = [parsed(json.dumps(columns[0]))]
+        sentences = [parsed(json.dumps(metrics[0]))]
     worst = 0
     for sentence in sentences:
         if sentence.is_metric:
@@ -100,6 +101,8 @@ def judged(table: Table, sentence: Sentence, level: float, chosen: argparse.Name
             )
     if not values:
         raise sentence.wrong("it names no metric of an arm")
+    for metric, of_metric in values.items():
+        require_same_ends(((table, arm) for arm in of_metric), metric)
     most = max(len(runs) for arms in values.values() for runs in arms.values())
     both = Judge(declared_design(chosen.looks, most=most, level=level))
     measured = {
@@ -153,6 +156,8 @@ def _line(verdict: Verdict, sentence: Sentence, table: Table, chosen: argparse.N
     values = {x for sample in verdict.samples if not sample.is_fixed for x in sample.values}
     if values <= {0.0, 1.0} and chosen.scale != "share":
         notes.append("all runs are 0 or 1: --scale share judges them as runs that fail or succeed")
+    if mixed := table.mixed:
+        notes.append(mixed)
     said = amounts(verdict, first=_arm(table, sentence.named[0]))
     if chosen.json:
         return json.dumps(
@@ -160,7 +165,7 @@ def _line(verdict: Verdict, sentence: Sentence, table: Table, chosen: argparse.N
                 "sentence": sentence.text,
                 "verdict": verdict.outcome.value,
                 **said.data,
-                "p": verdict.p,
+                "p": verdict.p / 2 if verdict.p < 1 else None,
                 "level": verdict.level / 2,
                 "means": {s.label: s.mean for s in verdict.samples if not s.is_fixed},
                 "notes": notes,
@@ -180,6 +185,7 @@ def _print_arms(table: Table, metric: str, level: float, chosen: argparse.Namesp
     if chosen.looks is not None:
         raise RecordedError("--looks is for sentences: a table of all arms is one look.")
     by_seed = {arm: table.values(arm, metric) for arm in table.arms}
+    require_same_ends(((table, arm) for arm in table.arms), metric)
     runs = {arm: Runs(label=arm, by_seed=of_arm) for arm, of_arm in by_seed.items()}
     values = {
         arm: np.array([x for i, x in enumerate(of_arm.values()) if i not in runs[arm].left_out])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import itertools
+import math
 import re
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,11 +23,21 @@ from repro.recorded.runs import (
     is_number,
     runs_of,
     setting,
+    whole,
     word_for,
 )
 
-EPOCHS = ("epoch", "step", "_step", "Step")
-"""Columns that count the rows of a run, if none is named."""
+EPOCHS = (*("step", "_step", "global_step", "trainer/global_step", "iteration", "iter", "epoch"),)
+"""Columns that count the rows of a run, if none is named, in any case; the finest first."""
+
+AS_RECORDED = "as-recorded"
+"""With this value of `--ends`, runs may end at different steps."""
+
+NAMES = ("id", "name", "run", "run_name", "uuid")
+"""Columns that name the runs of a table with a row for each."""
+
+IN_ORDER = "the order of rows"
+"""Counts the rows of runs without a column for it."""
 
 ONLY = "all runs"
 """The name of the only arm, where no column tells arms apart."""
@@ -45,16 +57,18 @@ class Table:
     rows: list[Row]
     known: Columns
     chosen: argparse.Namespace
+    epochs: Sequence[str | None] = (None,)
+    """The columns that may count the rows of a run; that of `known` is the first."""
     _runs: dict[str, dict[Chosen, RecordedArmRuns]] = field(default_factory=dict)
 
     @property
     def metrics(self) -> list[str]:
         """The columns with numbers, which can be compared."""
-        known = {*self.known.arm, self.known.seed, self.known.epoch, RUN, *EPOCHS}
+        known = {*self.known.arm, self.known.seed, self.known.epoch, RUN}
         names: dict[str, bool] = {}
         for row in self.rows:
             for name, cell in row.cells.items():
-                if name not in known and not is_empty(cell):
+                if name not in known and name.lower() not in EPOCHS and not is_empty(cell):
                     names[name] = names.get(name, True) and is_number(cell)
         return [name for name, numbers in names.items() if numbers]
 
@@ -65,6 +79,28 @@ class Table:
         apart = [name for name in self.known.arm if len({dict(arm)[name] for arm in arms}) > 1]
         named = apart or self.known.arm
         return {", ".join(str(dict(arm)[x]) for x in named) or ONLY: arm for arm in arms}
+
+    @property
+    def mixed(self) -> str:
+        """Say that what counts as one arm may be several; empty where nothing says so."""
+        if self.arms.keys() != {ONLY} or self.chosen.where:
+            return ""
+        known = {self.known.seed, RUN, *self.rows[0].cells.keys() & {*NAMES, *EPOCHS}}
+        for name in self.rows[0].cells:
+            cells = [str(row.cells.get(name)) for row in self.rows]
+            if (
+                name not in known
+                and not any(map(is_number, cells))
+                and 1 < len({*cells}) < len(cells)
+            ):
+                return (
+                    f"all {len(cells)} rows count as one arm, and {name} differs among them:"
+                    f" --arm {name} tells arms apart"
+                )
+        files = {_SEEDED.sub("", Path(row.file.name).stem) for row in self.rows}
+        if 1 < len(files) < len({row.file.name for row in self.rows}):
+            return f"all files count as one arm, {listed(sorted(files))}: give each arm a folder"
+        return ""
 
     def arm(self, name: str) -> str:
         """Return the name of an arm; raises `RecordedError` where there is none of that name."""
@@ -83,14 +119,38 @@ class Table:
         if not any(metric in row.cells for row in self.rows):
             there = listed(self.metrics)
             raise RecordedError(f"{self.name} has no column {metric!r}; it has {there}.")
-        if metric not in self._runs:
-            self._runs[metric] = runs_of(self.rows, replace(self.known, metrics={metric: metric}))
-        found = self._runs[metric][self.arms[arm]]
+        found = self._of_metric(metric)[self.arms[arm]]
         if found.wrong:
             raise RecordedError(found.wrong)
         values = {seed: self._value(run, metric) for seed, run in found.runs.items()}
         _require_one_unit(metric, found.runs, values)
         return {found.runs[seed].name or seed: value for seed, value in values.items()}
+
+    def _of_metric(self, metric: str) -> dict[Chosen, RecordedArmRuns]:
+        """Return the runs of all arms, by the first column of steps that counts all their rows."""
+        if metric not in self._runs:
+            read = []
+            for epoch in self.epochs:
+                known = replace(self.known, metrics={metric: metric}, epoch=epoch)
+                read.append(runs_of(self.rows, known))
+                if not any(of_arm.wrong for of_arm in read[-1].values()):
+                    break
+            sound = (x for x in read if not any(of_arm.wrong for of_arm in x.values()))
+            self._runs[metric] = next(sound, read[0])
+        return self._runs[metric]
+
+    def ends(self, arm: str, metric: str) -> dict[int, str]:
+        """Return where the curves of an arm end, each with the name of such a run.
+
+        A run that ends without a finite value has diverged, and may end early.
+        """
+        found: dict[int, str] = {}
+        for seed, run in self._of_metric(metric)[self.arms[arm]].runs.items():
+            curve = run.curves.get(metric)
+            if curve and run.measures[metric] is not None:
+                name = "a run" if arm == ONLY else f"a run of {arm}"
+                found.setdefault(max(curve), f"{name} ({run.name or f'{self.word[:-1]} {seed}'})")
+        return found
 
     def _value(self, run: RecordedRun, metric: str) -> float:
         """Return the value of a run; of a curve, its last one or what is chosen instead."""
@@ -100,8 +160,8 @@ class Table:
         if metric in run.not_finite and instead is None:
             why = "is not finite; say what it counts as, with --diverged NUMBER"
             raise RecordedError(run.not_finite[metric].wrong(metric, why))
-        curve = run.curves.get(metric, {0: run.measures[metric]}).values()
-        values = [x if isinstance(x, float) else float(instead) for x in curve]
+        curve = sorted(run.curves.get(metric, {0: run.measures[metric]}).items())
+        values = [x if isinstance(x, float) else float(instead) for _, x in curve]
         if best is not None:
             return min(values) if best == "lowest" else max(values)
         return statistics.fmean(values[-(last or 1) :])
@@ -122,6 +182,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         help="only rows with this value; once for each column",
     )
     add("--epoch", metavar="COLUMN", help="the column that counts the rows of a run")
+    add("--ends", choices=("alike", AS_RECORDED), help="as-recorded: runs may end at other steps")
     reduced = parser.add_mutually_exclusive_group()
     reduced.add_argument(
         "--last", metavar="K", type=int, help="of a curve, the mean of its K last rows"
@@ -155,17 +216,90 @@ def read(path: str, chosen: argparse.Namespace, *, arm: Sequence[str] | None) ->
     for name in (*columns, chosen.seed, chosen.epoch):
         if name is not None and not any(name in row.cells for row in rows):
             raise RecordedError(f"{path} has no column {name!r}; it has {listed(first)}.")
-    seed = chosen.seed or ("seed" if "seed" in first and "seed" not in columns else None)
+    seeds = (name for name in first if name.lower() == "seed" and name not in columns)
+    seed = chosen.seed or next(seeds, None)
     if chosen.paired and seed is None:
         raise RecordedError(
             f"{path} has no column of seeds: name it for --paired, as in --seed seed."
         )
-    epoch = chosen.epoch
-    if epoch is None and (seed or RUN in first or len({row.file.name for row in rows}) > 1):
-        epoch = next((name for name in EPOCHS if name in first and name not in columns), None)
-    if epoch is None and (chosen.last or chosen.best):
-        epoch = "the order of rows"
-    return Table(path, rows, Columns(columns, seed, epoch, {}, in_order=True), chosen)
+    epochs = _epochs(rows, chosen, columns, seed)
+    by_value = epochs[0] is not None and _counts(rows, epochs[0])
+    if epochs[0] is not None and not by_value and epochs[0] != IN_ORDER:
+        rows = sorted(rows, key=lambda row: _place(row.cells.get(epochs[0] or "")))
+    known = Columns(columns, seed, epochs[0], {}, in_order=not by_value)
+    return Table(path, rows, known, chosen, epochs if by_value else epochs[:1])
+
+
+def _epochs(
+    rows: Sequence[Row], chosen: argparse.Namespace, columns: Sequence[str], seed: str | None
+) -> list[str | None]:
+    """Return the columns that may count the rows of a run; raises `RecordedError`."""
+    if chosen.epoch is not None:
+        return [chosen.epoch]
+    first = rows[0].cells
+    there = {name.lower(): name for name in first if name not in (*columns, seed)}
+    steps = [there[name] for name in EPOCHS if name in there]
+    if seed or RUN in first or len({row.file.name for row in rows}) > 1:
+        counting = [name for name in steps if _counts(rows, name)]
+        if counting or steps:
+            return [*(counting or steps[:1])]
+    elif steps and (at := _as_logged(rows, steps[0], columns)):
+        raise RecordedError(
+            f"{rows[0].file.name} has rows at {steps[0]} {at}, and no column says which rows are"
+            " one run: name it, as in --seed trial, or give each run a file in a folder. (Where"
+            f" each row is a run, leave {steps[0]} out.)"
+        )
+    return [IN_ORDER if chosen.last or chosen.best else None]
+
+
+def _counts(rows: Iterable[Row], column: str) -> bool:
+    """Return whether all cells of a column are whole numbers."""
+    return all(whole(row.cells.get(column)) is not None for row in rows)
+
+
+def _place(cell: object) -> float:
+    """Return the place of a row by a column of fractions, such as epochs; rows without one last."""
+    try:
+        return float(cell)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return math.inf
+
+
+def _as_logged(rows: Sequence[Row], column: str, columns: Sequence[str]) -> str:
+    """Return two values of a column that count the rows of a run; empty where each row is a run.
+
+    A table of runs may say at which step each has ended. Then these are in no order, or the runs
+    have names.
+    """
+    names = [row.cells.get(name) for row in rows for name in row.cells if name.lower() in NAMES]
+    if len(names) == len(set(names)) == len(rows):
+        return ""
+    found: dict[tuple[object, ...], list[object]] = {}
+    for row in rows:
+        arm = tuple(row.cells.get(name) for name in columns)
+        found.setdefault(arm, []).append(row.cells.get(column))
+    for cells in found.values():
+        places = list(map(_place, cells))
+        rises = {a < b for a, b in itertools.pairwise(places)}
+        if len(set(places)) > 1 and (len(set(places)) < len(places) or len(rises) == 1):
+            return f"{cells[0]} and {next(x for x in cells if x != cells[0])}"
+    return ""
+
+
+def require_same_ends(sides: Iterable[tuple[Table, str]], metric: str) -> None:
+    """Raise `RecordedError` where runs end at different steps, unless that is asked for."""
+    ends: dict[int, str] = {}
+    for table, arm in sides:
+        if table.chosen.ends == AS_RECORDED or table.known.epoch is None:
+            return
+        ends = {**table.ends(arm, metric), **ends}
+    if len(ends) > 1:
+        first, last = min(ends), max(ends)
+        raise RecordedError(
+            f"{metric} of {ends[first]} ends at {first}, and of {ends[last]} at {last}: complete"
+            f" what was cut off, or say --ends {AS_RECORDED} where that is meant, as with early"
+            " stopping."
+        )
 
 
 def _rows(path: str, *, wide: bool) -> list[Row]:

@@ -92,7 +92,7 @@ class Judge:
         effects = _effects(look, sampled, sides)
         if not statement.implied:
             effects = _with_effect_size(effects, sampled, design)
-        compared = list(zip(sampled, effects, strict=True))
+        compared, repeats = list(zip(sampled, effects, strict=True)), _repeats(sampled)
         found: dict[str, Any] = {"outcome": Outcome.REPRODUCED}
         if look.refuted:
             found = {"outcome": Outcome.REFUTED}
@@ -104,7 +104,8 @@ class Judge:
             p=look.p,
             effects=effects,
             reason=_no_sample(compared),
-            repeats=_repeats(sampled),
+            repeats=tuple(repeats),
+            copies=tuple(said for said, is_copy in repeats.items() if is_copy),
             states=_states(compared) + _spreads(sampled),
             **found,
         )
@@ -208,7 +209,7 @@ def _with_effect_size(
 
 
 def _repeats(sampled: Sequence[Sampled]) -> dict[str, bool]:
-    """Name the runs that repeat others, each arm once."""
+    """Name the runs that repeat others, each arm once; True where it is no floor or ceiling."""
     found: dict[str, bool] = {}
     for each in sampled:
         varied = [x for x in each.readings.values() if len(set(x.tolist())) > 1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any, Generic, Protocol, TypeVar
@@ -97,8 +97,10 @@ class Verdict(NoLogic):
     """The smallest level at which these looks would have given this verdict; 1 if open."""
     reason: str = ""
     """Why the values cannot be judged, such as equal values on every seed; usually empty."""
-    repeats: Mapping[str, bool] = field(default_factory=dict, hash=False)
-    """Sentences on arms with runs that repeat others; False where a floor or ceiling may do it."""
+    repeats: tuple[str, ...] = ()
+    """Sentences on arms with runs that repeat others."""
+    copies: tuple[str, ...] = ()
+    """Those of these sentences that no floor or ceiling explains."""
     states: tuple[str, ...] = ()
     """Sentences on runs that look otherwise than the test assumes: in two states, or in spread."""
     advice: str = ""

@@ -410,10 +410,9 @@ def _fewer_seeds(compared: Compared, trials: Trials, entry: Entry) -> str:
     return "the ledger had {} seeds, {} are recorded".format(*fewer[0]) if fewer else ""
 
 
-def _repeats(gathered: Gathered) -> dict[str, bool]:
-    """Return the sentences on runs that repeat others; False where a floor or ceiling may do it."""
-    found = (getattr(each, "repeats", {}) for each in gathered.findings)
-    return {line: is_sure for each in found for line, is_sure in each.items()}
+def _repeats(gathered: Gathered, kind: str = "repeats") -> list[str]:
+    """Return the sentences on runs that repeat others, or on `copies`."""
+    return list(dict.fromkeys(x for each in gathered.findings for x in getattr(each, kind, ())))
 
 
 def _measured(gathered: Gathered) -> str:
@@ -426,9 +425,9 @@ def _repeats_anew(gathered: Gathered, entry: Entry) -> str:
     """Say that runs of a reproduced entry repeat others, which did not; empty where none does."""
     if entry.verdict != Outcome.REPRODUCED.value:
         return ""
-    for line, is_sure in _repeats(gathered).items():
+    for line in _repeats(gathered, "copies"):
         arm = line[line.index("runs of") : line.index(REPEAT)]
-        if is_sure and f"{arm}{REPEAT}" not in entry.measured:
+        if f"{arm}{REPEAT}" not in entry.measured:
             return f"{line} Those of the ledger did not: mend it, or accept it: --update-ledger"
     return ""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any, Literal, TypeAlias
 
@@ -24,6 +24,9 @@ from repro.recorded.rows import RecordedError, require_spread
 from repro.recorded.runs import ranges
 
 METRIC = Metric("identity")
+
+FEW_DIGITS = 7
+"""With more digits after the point, values are not taken for rounded ones."""
 
 Spread: TypeAlias = Literal["own", "same"]
 """Whether each arm has a spread of its own, or all have one."""
@@ -120,6 +123,8 @@ def measured_arms(
     distinct = [np.delete(sample, sorted(runs[name].left_out)) for name, sample in samples.items()]
     same = [values for values in distinct if len(values) > 1]
 
+    scale = Scale(on.scale, count=on.examples or _steps_of(on, samples.values()))
+
     def measured(name: str) -> Measured:
         sample, of_arm = samples[name], runs[name]
         return Measured(
@@ -127,7 +132,7 @@ def measured_arms(
             label=name,
             metric=metric,
             values=lambda count: sample[:count],
-            scale=Scale(on.scale, count=on.examples),
+            scale=scale,
             is_exact=on.exact,
             pairing=None if paired else name,
             runs=lambda _: of_arm,
@@ -137,6 +142,19 @@ def measured_arms(
         )
 
     return list(map(measured, arms))
+
+
+def _steps_of(on: Metric, samples: Iterable[Array]) -> int | None:
+    """Return in how many steps rounded values move from 0 to 1, if all of some arm are equal.
+
+    Such an arm has a spread that its digits do not show.
+    """
+    several = [sample for sample in samples if len(sample) > 1]
+    if on.scale != "identity" or on.exact or all(map(np.ptp, several)):
+        return None
+    texts = [np.format_float_positional(x, trim="-") for sample in several for x in sample]
+    digits = max(len(text.partition(".")[2]) for text in texts)
+    return 10**digits if digits <= FEW_DIGITS else None
 
 
 def _by_seed(name: str, values: Sequence[float] | Mapping[int, float]) -> dict[int, object]:

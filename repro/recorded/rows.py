@@ -125,6 +125,10 @@ def read_csv(path: Path) -> Placed:
     with path.open(newline="", encoding="utf-8-sig") as file:
         lines = csv.reader(file, delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
         columns = next(lines, [])
+        other = next((name for name in (";", "\t") if len(columns) == 1 and name in columns[0]), "")
+        if other:
+            said = "tabs, as a file that ends in .tsv has" if other == "\t" else f"{other!r}"
+            raise ValueError(f"line 1: the cells are separated by {said}, and not by commas")
         twice = [name for name in columns if columns.count(name) > 1]
         if twice:
             raise ValueError(f"line 1: two columns are called {twice[0]!r}; rename one")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -14,6 +15,11 @@ Number = float | list[float | None] | None
 
 Chosen = tuple[tuple[str, Setting], ...]
 """The settings of an arm: pairs of a column and its value."""
+
+_DECIMAL = re.compile(r"\d+\.\d+")
+
+LARGEST = 1e100
+"""Larger numbers have no variance that a computer can hold."""
 
 WORDS = ("true", "false", "none")
 """Settings that are constants of Python, in any case."""
@@ -106,11 +112,13 @@ def runs_of(rows: Sequence[Row], columns: Columns) -> dict[Chosen, RecordedArmRu
     logged = {row.cells.get(RUN) for row in rows if columns.has_value(row)}
     silent: list[tuple[RecordedArmRuns, Row]] = []
     names = _named_runs(rows, columns.seed)
+    spelled: dict[tuple[str, Setting], Row] = {}
     for row in rows:
         texts = tuple(row.cells.get(name) for name in columns.arm)
         if texts not in known:
             named = zip(columns.arm, texts, strict=True)
             known[texts] = tuple((name, setting(text)) for name, text in named)
+            _require_one_spelling(row, known[texts], spelled)
         of_arm = arms.setdefault(known[texts], RecordedArmRuns())
         if not of_arm.wrong:
             of_arm.wrong = _add(of_arm.runs, row, columns, names)
@@ -125,6 +133,23 @@ def runs_of(rows: Sequence[Row], columns: Columns) -> dict[Chosen, RecordedArmRu
             for metric, curve in run.curves.items():
                 run.measures[metric] = curve[max(curve)]
     return arms
+
+
+def _require_one_spelling(
+    row: Row, chosen: Chosen, spelled: dict[tuple[str, Setting], Row]
+) -> None:
+    """Raise `RecordedError` where decimals that differ are one number, such as 1.1 and 1.10.
+
+    They may be versions. Texts such as 1e-1 and 0.1 are one setting.
+    """
+    for name, value in chosen:
+        other = spelled.setdefault((name, value), row)
+        texts = [str(each.cells.get(name)).strip() for each in (other, row)]
+        if texts[0] != texts[1] and all(_DECIMAL.fullmatch(text) for text in texts):
+            raise RecordedError(
+                f"{name} is {texts[0]} in {other.where} and {texts[1]} in {row.where}, which is one"
+                " number: write it alike, or with a letter where these are versions."
+            )
 
 
 def _require_columns(rows: Sequence[Row], columns: Columns) -> None:
@@ -174,6 +199,8 @@ def _add(runs: dict[int, RecordedRun], row: Row, columns: Columns, names: Mappin
             is_one = "is declared as a list and is one number"
             is_list = "is a list; give one number, or declare its metric with listed=True"
             return row.wrong(column, is_one if metric in columns.listed else is_list)
+        if any(abs(x) > LARGEST for x in (value if isinstance(value, list) else [value]) if x):
+            return row.wrong(column, f"is beyond {LARGEST:g}; give it in another unit")
         if value is None:
             run.not_finite.setdefault(metric, row)
         if columns.epoch is None:

@@ -169,9 +169,9 @@ def batch_of(*seeds, seconds, arm=RUNS[0].arm):
     return Batch(seeds[0], of, "loop", seconds=seconds)
 
 
-def test_a_job_is_given_a_minute_of_work(queued):
+def test_a_job_is_given_much_more_work_than_its_start_takes(queued):
     for seed in range(1, 6):
-        queued.submit(batch_of(seed, seconds=25.0))
+        queued.submit(batch_of(seed, seconds=slurm.SECONDS_OF_A_JOB / 2.5))
     queued.submit(batch_of(6, seconds=1.0, arm=Behaving(threads=2)))  # of another kind of job
     assert queued.room() == slurm.JOBS - 1
     list(queued.events(0))

@@ -46,11 +46,14 @@ def test_what_cannot_be_decided_is_3(runs, call, folder):
     runs("candidate.jsonl", [0.96, float("nan")])
     (folder / "empty.jsonl").write_text("")
     runs("other.jsonl", [1.0, 2.0], metric="loss")
+    log = [json.dumps({"step": i, "val_bpb": 1 - i / 100}) for i in range(1, 21)]
+    (folder / "log.jsonl").write_text("\n".join(log))
     for other, options, said in (
         ("missing.jsonl", ["--lower", "val_bpb"], "There is no file"),
         ("empty.jsonl", ["--lower", "val_bpb"], "No row was found in empty.jsonl"),
         ("candidate.jsonl", ["--lower", "val_bpb"], "line 2, column val_bpb: nan is not finite"),
         ("other.jsonl", ["--lower", "val_bpb"], "no column 'val_bpb'; it has loss"),
+        ("log.jsonl", ["--lower", "val_bpb"], "no column says which rows are one run"),
         ("baseline.jsonl", [], "one of the arguments --lower --higher is required"),
         ("baseline.jsonl", ["--lower", "val_bpb", "--max-runs", "1"], "of at least 2"),
         ("baseline.jsonl", ["--lower", "val_bpb", "--margin", "-1"], "The margin is -1.0"),

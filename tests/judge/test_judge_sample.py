@@ -191,6 +191,7 @@ NOTEBOOK = [
     ({"a": [0.9312] * 12, "b": SHORT * 2}, ODDS, "reproduced", "runs of a repeat another in every"),
     ({"a": [1.0] * 10, "b": [0.0] * 10}, ODDS, "reproduced", ""),
     ({"a": [1.0] * 10, "b": [0.0, 0.1] * 5}, Metric("identity"), "reproduced", ""),
+    ({"a": [72.3] * 3, "b": [72.2] * 8 + [72.1] * 2}, Metric("identity"), "inconclusive", ""),
 ]
 
 
