@@ -22,6 +22,7 @@ import json
 import os
 import random
 import re
+import resource
 import shutil
 import sys
 import tempfile
@@ -39,6 +40,11 @@ import torch._dynamo  # as the first optimiser does
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("repro/core", "repro/studies", "repro/data", "repro/own")
 EXAMPLES = ("examples/own_module", "examples/black_box", "examples/waves", "examples/letters")
+MOST_SECONDS = 60
+"""A training that takes more of a core has been edited into one that never ends: an error."""
+
+KILLED = "killed"
+
 SHARE, SHARE_NOT_RUN = 0.1, 0.01
 """The shares that are trained again: where the trace has changed, and where code did not run."""
 
@@ -182,7 +188,9 @@ def _try_all(
     copy: Path, edits: list[tuple[str, str, str]], before: dict[str, Any], seed: int
 ) -> Counter[str]:
     counts, draw = Counter[str](), random.Random(seed)
-    for where, text, name in edits:
+    for number, (where, text, name) in enumerate(edits):
+        if number % 100 == 0:
+            print(f"{number} of {len(edits)} edits", file=sys.stderr, flush=True)
         path = copy / where
         usual = path.read_text()
         try:
@@ -201,7 +209,8 @@ def _try_all(
             if (changed or is_idle) and draw.random() > (SHARE if changed else SHARE_NOT_RUN):
                 continue
             now = _trained(copy, arm)
-            if not changed and now.get("settings") != before[arm]["settings"]:
+            is_killed = now["error"] == KILLED
+            if not changed and not is_killed and now["settings"] != before[arm]["settings"]:
                 counts["results whose settings are others, which count by value"] += 1
                 continue
             is_same = now["error"] is None and now["values"] == before[arm]["values"]
@@ -318,8 +327,9 @@ def _in_fork(
     number = os.fork()
     if number == 0:
         os.close(reading)
-        found: dict[str, Any] = {"values": None, "trace": None, "error": "ended"}
+        found: dict[str, Any] = {"values": None, "trace": None, "error": "ended", "settings": None}
         try:
+            resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS))
             os.chdir(copy)
             null = os.open(os.devnull, os.O_WRONLY)
             os.dup2(null, 1)
@@ -340,7 +350,7 @@ def _in_fork(
     with os.fdopen(reading) as file:
         text = file.read()
     os.waitpid(number, 0)
-    return json.loads(text) if text else {"values": None, "trace": None, "error": "killed"}
+    return json.loads(text) if text else {"values": None, "trace": None, "error": KILLED}
 
 
 if __name__ == "__main__":
