@@ -428,7 +428,9 @@ def _same_metric(arm: Measured, other: Measured) -> Measured:
             f"this word compares {arm.label} with another arm, and got {other!r}: write a > b, or"
             f" a.matches({other!r}, tolerance=...) for a number"
         )
-    if (arm.metric, arm.scale) != (other.metric, other.scale):
+    scales = arm.scale, other.scale
+    is_rounded = scales[0].name == scales[1].name == "identity"  # in one source, and not in another
+    if arm.metric != other.metric or not (is_rounded or scales[0] == scales[1]):
         raise ValueError(
             f"{arm.label} is measured in {arm.metric} ({arm.scale.name}) and {other.label} in "
             f"{other.metric} ({other.scale.name}): compare the same metric on the same scale"

@@ -486,7 +486,7 @@ class Trial:
             label=self._label(index),
             metric=name.replace("_", " "),
             values=values,
-            scale=Scale(metric.scale, count=metric.examples),
+            scale=Scale(metric.scale, count=_examples_of(arm, name, metric)),
             by_example=self._by_example(metric.sampled, is_exact) if metric.sampled else None,
             is_exact=is_exact,
             pairing=arm.pairing,
@@ -578,6 +578,10 @@ class OverEpochs:
             stands_in=arm.data.endswith(TWIN),
         )
         return Curve(of=last, epochs=arm.epochs_of(name), values=curves)
+
+
+def _examples_of(arm: Arm, name: str, metric: Metric) -> int | None:
+    return arm.source.examples_of(name) if isinstance(arm, RecordedArm) else metric.examples
 
 
 def _for_each_seed(values: list[Any], count: int) -> NDArray[np.float64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any, Literal, TypeAlias
 
@@ -21,12 +21,9 @@ from repro.judge import (
 from repro.judge.anytime import declared_design
 from repro.judge.scale import Array
 from repro.recorded.rows import RecordedError, require_spread
-from repro.recorded.runs import ranges
+from repro.recorded.runs import ranges, steps_of
 
 METRIC = Metric("identity")
-
-FEW_DIGITS = 7
-"""With more digits after the point, values are not taken for rounded ones."""
 
 Spread: TypeAlias = Literal["own", "same"]
 """Whether each arm has a spread of its own, or all have one."""
@@ -123,7 +120,7 @@ def measured_arms(
     distinct = [np.delete(sample, sorted(runs[name].left_out)) for name, sample in samples.items()]
     same = [values for values in distinct if len(values) > 1]
 
-    scale = Scale(on.scale, count=on.examples or _steps_of(on, samples.values()))
+    scale = Scale(on.scale, count=on.examples or steps_of(on, samples.values()))
 
     def measured(name: str) -> Measured:
         sample, of_arm = samples[name], runs[name]
@@ -142,19 +139,6 @@ def measured_arms(
         )
 
     return list(map(measured, arms))
-
-
-def _steps_of(on: Metric, samples: Iterable[Array]) -> int | None:
-    """Return in how many steps rounded values move from 0 to 1, if all of some arm are equal.
-
-    Such an arm has a spread that its digits do not show.
-    """
-    several = [sample for sample in samples if len(sample) > 1]
-    if on.scale != "identity" or on.exact or all(map(np.ptp, several)):
-        return None
-    texts = [np.format_float_positional(x, trim="-") for sample in several for x in sample]
-    digits = max(len(text.partition(".")[2]) for text in texts)
-    return 10**digits if digits <= FEW_DIGITS else None
 
 
 def _by_seed(name: str, values: Sequence[float] | Mapping[int, float]) -> dict[int, object]:

@@ -7,6 +7,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
+from repro.arm import Metric
+from repro.judge.scale import Array
 from repro.recorded.rows import RUN, RecordedError, Row
 
 Setting = str | int | float
@@ -15,6 +19,9 @@ Number = float | list[float | None] | None
 
 Chosen = tuple[tuple[str, Setting], ...]
 """The settings of an arm: pairs of a column and its value."""
+
+FEW_DIGITS = 7
+"""With more digits after the point, values are not taken for rounded ones."""
 
 _DECIMAL = re.compile(r"\d+\.\d+")
 
@@ -335,6 +342,22 @@ def _finite(cell: object) -> float | None:
     except TypeError:
         raise ValueError(cell) from None
     return value if math.isfinite(value) else None
+
+
+def steps_of(on: Metric, samples: Iterable[Sequence[float] | Array]) -> int | None:
+    """Return in how many steps rounded values move from 0 to 1, if all of some arm are equal.
+
+    Such an arm has a spread that its digits do not show.
+
+    >>> steps_of(Metric("identity"), [[72.1, 72.1], [72.3, 72.2]])
+    10
+    """
+    several = [sample for sample in samples if len(sample) > 1]
+    if on.scale != "identity" or on.exact or all(min(x) < max(x) for x in several):
+        return None
+    texts = [np.format_float_positional(x, trim="-") for sample in several for x in sample]
+    digits = max(len(text.partition(".")[2]) for text in texts)
+    return 10**digits if digits <= FEW_DIGITS else None
 
 
 def ranges(seeds: Iterable[int]) -> str:

@@ -26,6 +26,7 @@ from repro.recorded.runs import (
     ranges,
     runs_of,
     setting,
+    steps_of,
     word_for,
 )
 
@@ -142,6 +143,7 @@ class Recorded:
     empty: list[Row] = field(default_factory=list)
     """The rows of runs without any cell that is read; they crashed as they began."""
     _only: dict[Chosen, Chosen] = field(default_factory=dict)
+    _examples: dict[str, int | None] = field(default_factory=dict)
 
     def __call__(self, **chosen: Any) -> RecordedArm:
         """Return the arm with these settings; name enough of them to select one arm.
@@ -244,6 +246,15 @@ class Recorded:
             sample = np.delete(np.array(list(numbers.values()), dtype=float), left_out)
             found += [sample] if len(sample) > 1 else []
         return found
+
+    def examples_of(self, metric: str) -> int | None:
+        """Return the examples of a metric, or the steps of its rounded values."""
+        if metric not in self._examples:
+            on, arms = self.metrics[metric], self.arms.values()
+            samples = [[run.measures.get(metric) for run in arm.runs.values()] for arm in arms]
+            numbers = [x for x in samples if all(isinstance(each, float) for each in x)]
+            self._examples[metric] = on.examples or steps_of(on, cast(list[list[float]], numbers))
+        return self._examples[metric]
 
     def rivals(self, chosen: Chosen) -> list[Chosen]:
         """Return the arms that differ from an arm in a single setting."""

@@ -57,6 +57,27 @@ def test_results_are_judged_as_they_are(project):
     assert not list((project.path / "store").glob("runs/*/*"))
 
 
+def test_an_arm_of_equal_rounded_values_has_the_spread_of_half_a_digit(project):
+    rows = [f"a,{n},72.3" for n in range(3)] + [f"b,{n},{72.2 if n else 72.1}" for n in range(10)]
+    write(project, ["method,seed,score", *rows])
+    project.makepyfile(
+        test_results="""
+        from repro import Metric, claim
+        from repro.recorded import recorded
+
+        RESULTS = recorded(
+            "results.csv", arm="method", seed="seed", metrics={"score": Metric("identity")}
+        )
+
+        @claim("A is better", source="Ours")
+        def test_rounded(trials):
+            a, b = trials(RESULTS(method="a"), RESULTS(method="b"))
+            assert a.score > b.score
+        """
+    )
+    assert judged_in(project, "rounded")["verdict"] == "inconclusive"
+
+
 def test_pairs_are_paired_where_the_author_says_so_which_may_be_wrong(project, lines):
     def mispaired(line):
         method, width, seed, value = line.split(",")
