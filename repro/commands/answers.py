@@ -58,7 +58,7 @@ def amounts(verdict: Verdict, *, first: str) -> Said:
             f"{label} = {effect.amount}{effect.claimed}", f"{_runs(effect, counts)}, ", data
         )
     shown = _as_exact(numbers) if unit == "" else amount(*(f"{x:.3g}" for x in numbers))
-    text = f"{label} = {shown if has_interval else f'{estimate:.6g}'}{unit}{claim.claimed}"
+    text = f"{label} = {shown if has_interval else f'{estimate + 0.0:.6g}'}{unit}{claim.claimed}"
     return Said(text, f"{_runs(effect, counts)}, ", data)
 
 

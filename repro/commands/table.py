@@ -7,7 +7,7 @@ import itertools
 import math
 import re
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -139,18 +139,16 @@ class Table:
             self._runs[metric] = next(sound, read[0])
         return self._runs[metric]
 
-    def ends(self, arm: str, metric: str) -> dict[int, str]:
-        """Return where the curves of an arm end, each with the name of such a run.
+    def curves(self, arm: str, metric: str) -> Iterator[tuple[int, int, str]]:
+        """Yield the last step and the number of rows of each run of an arm, and its name.
 
         A run that ends without a finite value has diverged, and may end early.
         """
-        found: dict[int, str] = {}
         for seed, run in self._of_metric(metric)[self.arms[arm]].runs.items():
             curve = run.curves.get(metric)
             if curve and run.measures[metric] is not None:
                 name = "a run" if arm == ONLY else f"a run of {arm}"
-                found.setdefault(max(curve), f"{name} ({run.name or f'{self.word[:-1]} {seed}'})")
-        return found
+                yield max(curve), len(curve), f"{name} ({run.name or f'{self.word[:-1]} {seed}'})"
 
     def _value(self, run: RecordedRun, metric: str) -> float:
         """Return the value of a run; of a curve, its last one or what is chosen instead."""
@@ -244,9 +242,10 @@ def _epochs(
         if counting or steps:
             return [*(counting or steps[:1])]
     elif steps and (at := _as_logged(rows, steps[0], columns)):
+        name = next((x for x in first if x.lower() in NAMES), "trial")
         raise RecordedError(
             f"{rows[0].file.name} has rows at {steps[0]} {at}, and no column says which rows are"
-            " one run: name it, as in --seed trial, or give each run a file in a folder. (Where"
+            f" one run: name it, as in --seed {name}, or give each run a file in a folder. (Where"
             f" each row is a run, leave {steps[0]} out.)"
         )
     return [IN_ORDER if chosen.last or chosen.best else None]
@@ -287,13 +286,19 @@ def _as_logged(rows: Sequence[Row], column: str, columns: Sequence[str]) -> str:
 
 
 def require_same_ends(sides: Iterable[tuple[Table, str]], metric: str) -> None:
-    """Raise `RecordedError` where runs end at different steps, unless that is asked for."""
+    """Raise `RecordedError` where runs end at different steps, unless that is asked for.
+
+    Runs of one row each are no curves: they may say at which step they were best.
+    """
     ends: dict[int, str] = {}
+    are_curves = False
     for table, arm in sides:
-        if table.chosen.ends == AS_RECORDED or table.known.epoch is None:
+        if table.chosen.ends == AS_RECORDED:
             return
-        ends = {**table.ends(arm, metric), **ends}
-    if len(ends) > 1:
+        for end, rows, name in table.curves(arm, metric):
+            ends.setdefault(end, name)
+            are_curves |= rows > 1 or table.chosen.epoch is not None
+    if are_curves and len(ends) > 1:
         first, last = min(ends), max(ends)
         raise RecordedError(
             f"{metric} of {ends[first]} ends at {first}, and of {ends[last]} at {last}: complete"

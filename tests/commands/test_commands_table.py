@@ -179,8 +179,10 @@ def test_runs_may_end_where_they_end_if_that_is_said(folder, call, runs):
     assert (code, "say --ends as-recorded" in err) == (3, True)
     assert value(call, "t.csv", "loss < 9", "--ends", "as-recorded")["means"] == {"all runs": 3.0}
     runs("longer.jsonl", [1.0, 1.1, 1.2], step=2)
-    runs("shorter.jsonl", [1.0, 1.1, 1.2], step=1)
+    runs("shorter.jsonl", [1.0, 1.1, 1.2], step=1)  # or they were best there
     asked = ("decide", "longer.jsonl", "shorter.jsonl", "--lower", "val_bpb")
+    assert call(*asked)[0] == 1
+    asked = (*asked, "--epoch", "step")
     assert "ends at 1, and of a run (seed 1) at 2" in call(*asked)[2]
     assert call(*asked, "--ends", "as-recorded")[0] == 1
 
