@@ -6,8 +6,8 @@ result of another run differs from the start. So at each epoch two results may d
 times as much as at earlier epochs, and always by `HARMLESS`. The unit is the spread between the
 seeds of an arm, since verdicts depend on it.
 
-An untrained network has no earlier epoch, and its loss may be nearly the same for all seeds. Its
-numbers may differ by `SINGLE`, where that is more than `HARMLESS`.
+A metric may be nearly the same for all seeds, such as the loss of an untrained network, or a cosine
+of 1. Numbers may differ by `SINGLE`, where that is more than `HARMLESS`.
 
 Where training is unstable, they may part within one epoch, and then stay apart. Such a run is
 neither wrong nor checked. An edited epoch is wrong, since the next ones are alike again.
@@ -63,7 +63,7 @@ UNKNOWN = 0.01
 """The assumed spread of an arm with fewer seeds, relative to the value."""
 
 SINGLE = 2.0**-23
-"""The precision of an untrained network's metrics on their scales: relative for those above 1."""
+"""The precision of metrics on their scales: relative for those above 1."""
 
 Place = tuple[float, str]
 """The epoch of a measurement (infinite for the final value), and the name of the metric."""
@@ -307,7 +307,7 @@ def difference(
         allowed = max(HARMLESS, GROWTH * before)
         for place in (each for each in ours if each[0] == epoch and each in theirs):
             known = [numbers[place] for numbers in of_seeds if place in numbers]
-            least = _precision(arm, place[1], ours[place]) / HARMLESS if epochs[0] == 0 else 0.0
+            least = _precision(arm, place[1], ours[place]) / HARMLESS
             distance = _distance(ours[place], theirs[place], known, least=least)
             found.append(Difference(place, distance, allowed))
             before = max(before, distance)
@@ -322,7 +322,7 @@ def difference(
 
 
 def _precision(arm: Arm, name: str, numbers: Array) -> Array | float:
-    """Return how precisely a metric of an untrained network is known: fully, if it is exact."""
+    """Return how precisely a metric is known: fully, if it is exact."""
     metric = type(arm).metrics.get(name)
     if metric is None or metric.exact:
         return 0.0
@@ -413,7 +413,7 @@ def audit_lines(frame: Frame, checked: Sequence[Checked], *, seed: int) -> Itera
         yield (
             f"runs from another kind of machine, or other versions, may differ by {HARMLESS:g} of"
             f" the spread between seeds, or by {GROWTH:,.0f} times as much as an epoch before;"
-            " untrained networks also in the last digit of a float32"
+            " all numbers also in the last digit of a float32"
         )
     if parted := counts[Repetition.PARTED]:
         yield (
