@@ -30,6 +30,7 @@ import threading
 import tokenize
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -173,15 +174,21 @@ def _edits(copy: Path, draw: random.Random, count: int) -> Iterator[tuple[str, s
             is_number = token.type == tokenize.NUMBER and token.string.isdigit()
             if is_number or token.string in SWAPPED:
                 places.append((path, token))
-    for path, token in draw.sample(places, min(count, len(places))):
+    found = 0
+    for path, token in draw.sample(places, len(places)):
+        if found == count:
+            return
         lines = path.read_text().splitlines(keepends=True)
         (row, start), (_, end) = token.start, token.end
         old = token.string
         new = SWAPPED.get(old) or str(int(old) + 1)
         line = lines[row - 1]
         lines[row - 1] = line[:start] + new + line[end:]
-        where = path.relative_to(copy).as_posix()
-        yield where, "".join(lines), f"{where}:{row} {old} -> {new}"
+        where, text = path.relative_to(copy).as_posix(), "".join(lines)
+        with suppress(SyntaxError):
+            compile(text, where, "exec")
+            found += 1
+            yield where, text, f"{where}:{row} {old} -> {new}"
 
 
 def _try_all(
@@ -193,10 +200,6 @@ def _try_all(
             print(f"{number} of {len(edits)} edits", file=sys.stderr, flush=True)
         path = copy / where
         usual = path.read_text()
-        try:
-            compile(text, where, "exec")
-        except SyntaxError:
-            continue
         counts["edits"] += 1
         path.write_text(text)
         for arm, (relation, changed) in _compared(copy, where, usual, before).items():
