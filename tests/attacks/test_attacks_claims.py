@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.plugin.sessions import run_apart
+
 pytestmark = pytest.mark.thorough
 
 SOUND = """
@@ -362,3 +364,57 @@ def test_what_steers_a_terminal_reaches_none(clumsy):
     for text in (result.stdout.str(), result.stderr.str(), *written):
         assert not {"\x1b", "\x07", "\u202e", "\x9b"} & set(text)
     assert "owned" in result.stdout.str()
+
+
+STUDIES = """
+import random
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+from repro.arm import Metric
+from repro.own.arm import OutsideArm
+from repro.own.outside import OutsideStudy
+
+VALUE = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arm(OutsideArm):
+    study: ClassVar[str] = __name__
+    metrics: ClassVar[dict] = {"value": Metric("identity")}
+    data: str = "none"
+
+
+def train(arm, seed):
+    quick = Path("quick.py")
+    quick.write_text(quick.read_text().replace("VALUE = 1", "VALUE = 102"))
+    return {"value": VALUE + random.gauss(0, 0.1)}
+
+
+STUDY = OutsideStudy(train)
+"""
+BOTH = """
+import quick
+import slow
+from repro import claim
+
+@claim("the slow study is near one", source="900, Text")
+def test_slow(trials):
+    assert trials(slow.Arm()).value < 50
+
+@claim("the quick study is near one", source="900, Text")
+def test_quick(trials):
+    assert trials(quick.Arm()).value < 50
+"""
+
+
+def test_a_study_that_is_edited_while_another_one_trains_is_trained_again(project):
+    quick = STUDIES.replace('quick.write_text(quick.read_text().replace("VALUE = 1", ', "str((")
+    for path in project.path.glob("*.py"):
+        path.unlink()
+    project.makepyfile(slow=STUDIES, quick=quick, test_both=BOTH)
+    run_apart(project, "-n", "1")
+    assert "\nVALUE = 102" in (project.path / "quick.py").read_text()
+    project.makepyfile(quick=quick)
+    again = run_apart(project, "-n", "1")
+    again.assert_outcomes(passed=2)
