@@ -259,7 +259,7 @@ def _chances(values: Array) -> Array:
     Between two values, runs lie as densely as the closer of them says.
 
     >>> _chances(np.array([0.1, 0.2, 0.7])).round(2).tolist()
-    [0.33, 0.33, 0.07]
+    [0.33, 0.33, 0.08]
     """
     distinct, counts = np.unique(values, return_counts=True)
     if len(distinct) == 1:
