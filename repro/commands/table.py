@@ -27,7 +27,7 @@ from repro.recorded.runs import (
     word_for,
 )
 
-EPOCHS = (*("step", "_step", "global_step", "trainer/global_step", "iteration", "iter", "epoch"),)
+EPOCHS = ("step", "_step", "global_step", "trainer/global_step", "iteration", "iter", "epoch")
 """Columns that count the rows of a run, if none is named, in any case; the finest first."""
 
 AS_RECORDED = "as-recorded"
@@ -239,7 +239,7 @@ def _epochs(
     steps = [there[name] for name in EPOCHS if name in there]
     if seed or RUN in first or len({row.file.name for row in rows}) > 1:
         counting = [name for name in steps if _counts(rows, name)]
-        if counting or steps:
+        if steps:
             return [*(counting or steps[:1])]
     elif steps and (at := _as_logged(rows, steps[0], columns)):
         name = next((x for x in first if x.lower() in NAMES), "trial")

@@ -100,7 +100,7 @@ class Verdict(NoLogic):
     repeats: tuple[str, ...] = ()
     """Sentences on arms with runs that repeat others."""
     copies: tuple[str, ...] = ()
-    """Those of these sentences that no floor or ceiling explains."""
+    """Sentences of `repeats` on arms whose runs no floor or ceiling explains."""
     states: tuple[str, ...] = ()
     """Sentences on runs that look otherwise than the test assumes: in two states, or in spread."""
     advice: str = ""
