@@ -807,6 +807,10 @@ CHOSEN = {  # what the grid's validation says, by rank, or None for all layers, 
     (4, 5): 1 / 8,
     (16, 5): 1 / 16,
     (64, 5): 1 / 8,
+    (None, 20): 1,
+    (4, 20): 1 / 16,
+    (16, 20): 1 / 32,
+    (64, 20): 1 / 32,
 }
 on_fresh_seeds = {"only_at": "ci", "looks": (5, 8, 12), "after": 5}
 each_adapter = pytest.mark.parametrize(
