@@ -30,14 +30,14 @@ CLAIMS = {
 }
 PERCEPTRON = "perceptron"
 UNRECORDED = """
-import re
 from repro.backends import trainer_process
 
-TRACE = (
-    "from repro.code.trace import TRACER;"
-    " TRACER.trace = lambda **_: {'missing': ['no_such']}"
+START = trainer_process.START
+begins = START.index(" start(")
+trainer_process.START = (
+    START[:begins] + " from repro.code.trace import TRACER;"
+    " TRACER.trace = lambda **_: {'missing': ['no_such']}" + START[START.index(";", begins):]
 )
-trainer_process.START = re.sub(r"^start\\(.*", TRACE, trainer_process.START, flags=re.MULTILINE)
 """
 
 

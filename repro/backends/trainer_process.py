@@ -45,21 +45,16 @@ SECONDS_BETWEEN_LOOKS = 1.0
 SECONDS_BETWEEN_WORDS = 0.2
 """Seconds between two progress messages; a busy session would not read more."""
 
-START = """
-import contextlib, json, sys
-sys.path[:] = json.loads(sys.argv[1])
-from repro.imports import import_whole
-with contextlib.suppress(Exception, KeyboardInterrupt):
-    import_whole("torch")
-from repro.code.record import start
-start(project=sys.argv[2], store=sys.argv[3], folder=sys.argv[4])
-from repro.backends.trainer_process import serve
-serve(sys.argv[3], *sys.argv[5:])
-"""
-"""The record begins before any code that counts is imported; torch, a library, comes before it.
+START = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
+    " from repro.code.record import start;"
+    " start(project=sys.argv[2], store=sys.argv[3], folder=sys.argv[4]);"
+    " from repro.backends.trainer_process import serve; serve(sys.argv[3], *sys.argv[5:])"
+)
+"""The record begins before any code that counts is imported.
 
-The record's hooks would make the import of torch a tenth slower. `multiprocessing` would import the
-session's script again, and share its terminal.
+So torch comes after it, too: it imports the backends of its entry points, which may be code of the
+project. `multiprocessing` would import the session's script again, and share its terminal.
 """
 
 

@@ -3,6 +3,8 @@
 import json
 import math
 import os
+import subprocess
+import sys
 import time
 import zlib
 from itertools import pairwise
@@ -391,3 +393,12 @@ def test_a_store_that_fails_in_a_trainer_fails_here(pool, made, monkeypatch):
     made[0].theirs.send(StoreError("The store is full"))
     with pytest.raises(StoreError, match="is full"):
         heard(pool)
+
+
+def test_the_record_of_a_trainer_begins_before_torch_which_may_import_code_of_the_project(tmp_path):
+    (tmp_path / "torch.py").write_text("")
+    begins, _, _ = trainer_process.START.partition("from repro.backends")
+    ask = "import torch; from repro.code.record import FACTS; print(*(x for x, _ in FACTS.modules))"
+    places = json.dumps([str(tmp_path), *sys.path])
+    command = [sys.executable, "-c", begins + ask, places, *[str(tmp_path)] * 3]
+    assert subprocess.run(command, capture_output=True, check=True, text=True).stdout == "torch\n"
