@@ -6,7 +6,7 @@ import io
 import itertools
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -51,10 +51,22 @@ class ClaimMark:
         return own or profile.looks
 
 
+_READ = pytest.StashKey[tuple[pytest.Mark, ClaimMark]]()
+"""A claim's decorator, and what was read of it."""
+
+
 def mark_of(item: pytest.Item) -> ClaimMark:
     """Return the arguments of a claim's decorator; raises BadClaim."""
     given = item.get_closest_marker("claim")
     assert given is not None
+    known, mark = item.stash.get(_READ, (None, None))
+    if mark is None or known is not given:
+        mark = _read(given, item)
+        item.stash[_READ] = given, mark
+    return mark
+
+
+def _read(given: pytest.Mark, item: pytest.Item) -> ClaimMark:
     try:
         mark = ClaimMark(*given.args, **given.kwargs)
     except TypeError as error:
@@ -284,13 +296,19 @@ def call(item: pytest.Item, **fixtures: Any) -> None:
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
-    """Suppress output and warnings within the block.
+def quiet() -> Iterator[Callable[[], bool]]:
+    """Suppress output and warnings within the block; yields whether there were any.
 
-    >>> with quiet():
+    >>> with quiet() as said_anything:
     ...     print("hello")
+    >>> said_anything()
+    True
     """
     nowhere = io.StringIO()
-    with warnings.catch_warnings(), redirect_stdout(nowhere), redirect_stderr(nowhere):
-        warnings.simplefilter("ignore")
-        yield
+    with (
+        warnings.catch_warnings(record=True) as warned,
+        redirect_stdout(nowhere),
+        redirect_stderr(nowhere),
+    ):
+        warnings.simplefilter("always")
+        yield lambda: bool(warned or nowhere.tell())

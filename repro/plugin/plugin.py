@@ -210,9 +210,26 @@ def session_of(session: pytest.Session) -> ClaimSession:
         import_whole("repro.plugin.session")
         from repro.plugin.session import ClaimSession
 
-        stash[SESSION] = ClaimSession.of(session, stash[MARKED])
-        gc.freeze()  # thousands of claims stay in memory, for the garbage collector to skip
+        with _keeping():
+            stash[SESSION] = ClaimSession.of(session, stash[MARKED])
     return stash[SESSION]
+
+
+@contextmanager
+def _keeping() -> Iterator[None]:
+    """Have the garbage collector skip what is made within the block.
+
+    Thousands of claims and their results stay in memory. To look at them again and again takes a
+    sixth of a session without training.
+    """
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if collects:
+            gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -233,7 +250,8 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     is_read = MARKED in config.stash and not (is_stopped or _shows_tests_alone(config))
     if is_read and not workers.is_worker(config):
         claims = session_of(session)
-        claims.make_plan(claims.items)
+        with _keeping():
+            claims.make_plan(claims.items)
         if not workers.keeps_order(config):
             session.items[:] = claims.in_order(session.items)
     return None
@@ -272,6 +290,12 @@ class Turns:
             return None
         protocol = plugins.subset_hook_caller("pytest_runtest_protocol", [forks, self])
         return protocol(item=item, nextitem=nextitem)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> bool | None:
+        """Leave out the call of a claim's test if its last reading came to the end."""
+        claims = claims_of(pyfuncitem.config)
+        return True if claims is not None and claims.has_ended(pyfuncitem) else None
 
 
 def _describe_plan(claims: ClaimSession) -> None:

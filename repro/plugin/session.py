@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import pytest
 
@@ -61,6 +61,14 @@ if TYPE_CHECKING:
     from repro.runs.training import Training
 
 
+class Ended(NamedTuple):
+    """The reading of a claim that came to the end of its test."""
+
+    test: object
+    trials: Trials
+    raised: AssertionError | None
+
+
 class ClaimSession:
     """The work of one pytest process on the selected claims."""
 
@@ -107,6 +115,8 @@ class ClaimSession:
         self._has_announced = False
         self._gathered: dict[pytest.Item, Gathered] = {}
         """The fixture of each claim whose test runs, until the claim is judged."""
+        self._ended: dict[pytest.Item, Ended] = {}
+        """The claims whose last reading came to the end of their test."""
 
     # The claims, and the results that they read
 
@@ -228,9 +238,10 @@ class ClaimSession:
         The first reading leaves out what the comparison with the ledger needs: it is made when the
         claim's test has ended.
         """
+        self._ended.pop(item, None)
         trials = self.new_trials(item)
         raised: BaseException | None = None
-        with quiet():
+        with quiet() as said_anything:
             try:
                 call(item, trials=trials)
             except (RunsMissing, StoreError, KeyboardInterrupt):
@@ -238,6 +249,8 @@ class ClaimSession:
             except BaseException as error:  # also sys.exit: it comes again when the test is run
                 raised = error
         if raised is None or isinstance(raised, AssertionError):
+            if can_call_directly(item) and not (said_anything() or is_debugged(self.config)):
+                self._ended[item] = Ended(_test_of(item), trials, raised)
             if self._compares:
                 self.gate.compare(item, trials, holds=raised is None)
         elif not isinstance(raised, (*SAID_IN_FULL, *LEFT_OUT)) and can_call_directly(item):
@@ -331,7 +344,11 @@ class ClaimSession:
 
     def start_trials(self, item: pytest.Item) -> Trials:
         """Return the `trials` fixture of a claim whose test runs; it trains what it misses."""
-        self._gathered[item] = trials = self.new_trials(item)
+        ended = self._ended.get(item)
+        if ended is not None and ended.test is not _test_of(item):  # a plugin has put another there
+            del self._ended[item]
+            ended = None
+        self._gathered[item] = trials = self.new_trials(item) if ended is None else ended.trials
         trials.train = self._train_in_test if self.store is not None else None
         return trials
 
@@ -350,6 +367,16 @@ class ClaimSession:
             level=option(self.config, "level") if mark.level is None else mark.level,
             skip_reason=partial(self.gate.skip_reason, item),
         )
+
+    def has_ended(self, item: pytest.Item) -> bool:
+        """Return whether the last reading of a claim was its test; raises what its test raised.
+
+        It had all results, so to call the test once more would say the same.
+        """
+        ended = self._ended.pop(item, None)
+        if ended is not None and ended.raised is not None:
+            raise ended.raised
+        return ended is not None
 
     def document_of(self, item: pytest.Item) -> Document:
         """Return the `document` fixture of a claim whose test runs."""
@@ -379,3 +406,8 @@ class ClaimSession:
         """End the training."""
         if self.pool is not None:
             self.training.stop()
+
+
+def _test_of(item: pytest.Item) -> object:
+    assert isinstance(item, pytest.Function)
+    return item.obj

@@ -350,6 +350,8 @@ class Trials:
             self._require_recorded(count)
             return
         seeds = {arm: 1 if self._read_off.get(arm) else count for arm in self.arms}
+        if all(len(self._found.get(arm, ())) >= most for arm, most in seeds.items()):
+            return
         for arm, most in seeds.items():
             known = len(self._found.get(arm, ()))
             if known < most:

@@ -135,7 +135,7 @@ class Results:
                 " session before it; run the same command again."
             )
             return
-        self._read[run] = replace(result, weights=None)
+        self._read[run] = result if result.weights is None else replace(result, weights=None)
         self.stale.pop(run, None)
 
     def trace(self, digest: str) -> Trace:

@@ -32,7 +32,12 @@ def digest_of(content: Mapping[str, Any]) -> str:
     >>> digest_of({"files": {}})[:8]
     'aae5a71d'
     """
-    return hashlib.sha256(_compact(content).encode()).hexdigest()
+    return digest(compact(content))
+
+
+def digest(text: str) -> str:
+    """The SHA-256 of a text, in hexadecimal."""
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def canonical(identity: Mapping[str, Any]) -> str:
@@ -41,11 +46,11 @@ def canonical(identity: Mapping[str, Any]) -> str:
     >>> canonical({"seed": 1, "arm": {"lr": 0.1}})
     '{"arm":{"lr":0.1},"seed":1}'
     """
-    return _compact(plain(identity, "identity"))
+    return compact(plain(identity, "identity"))
 
 
-def _compact(content: Mapping[str, Any]) -> str:
-    return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+compact = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
+"""Writes plain data as canonical JSON."""
 
 
 def plain(value: object, name: str) -> Any:

@@ -113,7 +113,7 @@ class Store:
                 names = os.listdir(self._path_in_text(address))
             except (FileNotFoundError, NotADirectoryError):
                 return []
-        found = [self.at(f"{address}/{x}") for x in names if len(x) == ENTRY_LETTERS]
+            found = [self._at(f"{address}/{x}") for x in names if len(x) == ENTRY_LETTERS]
         return sorted(filter(None, found), key=lambda x: (x.provenance.get("finished", ""), x.key))
 
     def trace(self, digest: str) -> dict[str, Any] | None:
@@ -140,18 +140,19 @@ class Store:
 
     def at(self, key: str) -> Result | None:
         """Return the result with this key, verified; None without one, or if it is damaged."""
+        with explained(self.root):
+            return self._at(key)
+
+    def _at(self, key: str) -> Result | None:
         if not KEY.fullmatch(key):
             return None
-        with explained(self.root):
-            try:
-                return run_files.read(self._path_in_text(key), key)
-            except Damaged:
-                # Another process may have moved it aside and stored a good one meanwhile. So it is
-                # read again under the lock before it is moved.
-                with self._entry_lock(key):
-                    return self._read_or_move_aside(key)
-            except NotADirectoryError:
-                return None
+        try:
+            return run_files.read(self._path_in_text(key), key)
+        except Damaged:
+            # Another process may have moved it aside and stored a good one meanwhile. So it is read
+            # again under the lock before it is moved.
+            with self._entry_lock(key):
+                return self._read_or_move_aside(key)
 
     def measured(self, key: str) -> Result | None:
         """Return the stored run with this key, without its weights, for claims and reports."""

@@ -188,3 +188,60 @@ def test_a_claim_prints_and_warns_as_any_test_does(project):
     strict.assert_outcomes(passed=1, failed=1)
     assert trained(strict) == (10, 0)
     strict.stdout.fnmatch_lines(["*UserWarning: a warning of the claim", "a word of the claim"])
+
+
+CALLED = """
+import warnings
+
+def note():
+    with open("calls", "a") as calls:
+        calls.write(".")
+
+@claim("it notes its calls", source="900")
+def test_it(trials):
+    note()
+    {also}
+    assert trials(Line(target=2.0)).slope > {bound}
+"""
+
+IN_A_CLASS = """
+def note():
+    with open("calls", "a") as calls:
+        calls.write(".")
+
+class TestIt:
+    @claim("it notes its calls", source="900")
+    def test_it(self, trials):
+        note()
+        assert trials(Line(target=2.0)).slope > 0
+"""
+
+WRAPPED = """
+def pytest_runtest_setup(item):
+    test = item.obj
+    item.obj = lambda **given: item.module.note() or test(**given)
+"""
+
+
+@pytest.mark.parametrize(
+    ("claims", "options", "conftest", "calls"),
+    [
+        (CALLED.format(also="pass", bound=0), (), "", 1),
+        (CALLED.format(also="pass", bound=9), (), "", 1),
+        (CALLED.format(also="print('aloud')", bound=0), (), "", 2),
+        (CALLED.format(also="warnings.warn('beware')", bound=0), (), "", 2),
+        (CALLED.format(also="pytest.skip('later')", bound=0), (), "", 2),
+        (CALLED.format(also="pass", bound=0), ("-s",), "", 2),
+        (CALLED.format(also="pass", bound=0), (), WRAPPED, 3),
+        (IN_A_CLASS, (), "", 1),
+    ],
+    ids=["holds", "fails", "prints", "warns", "skips", "-s", "wrapped", "method"],
+)
+def test_the_test_of_a_stored_claim_is_called_once(project, claims, options, conftest, calls):
+    """It is called to know what it misses, and again only if that was not its whole test."""
+    with_claims(project, claims)
+    run(project)
+    (project.path / "conftest.py").write_text(conftest)
+    (project.path / "calls").unlink()
+    run(project, *options)
+    assert len((project.path / "calls").read_text()) == calls
