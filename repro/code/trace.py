@@ -67,7 +67,6 @@ class Today:
         self._definitions: dict[str, dict[str, str]] = {}
         self._files: dict[str, str | None] = {}
         self._changes: dict[str, list[str]] = {}
-        self._patched: dict[str, str] = {}
         self._used: dict[tuple[str, str], str] = {}
         """The digests of the units that made the results of this process."""
         self._known: set[str] = set()
@@ -156,16 +155,14 @@ class Today:
             self._files[path] = record.digest_of(path)
         return self._files[path]
 
-    def patched(self, trace: Trace, *, digest: str) -> str:
+    def patched(self, trace: Trace) -> str:
         """Name a function or constant of a trace that this process has changed; empty without one.
 
         Trainer processes import the files, so they never see a change by a test, a `conftest.py` or
         a debugger in this process. Names that code of the project itself rebinds may differ.
         """
-        if digest not in self._patched:
-            found = (said for part in parts_of(trace) for said in self._found_patched(part))
-            self._patched[digest] = next(found, "")
-        return self._patched[digest]
+        found = (said for part in parts_of(trace) for said in self._found_patched(part))
+        return next(found, "")
 
     def _found_changed(self, trace: Trace) -> Iterator[str]:
         for name, then in trace.get("definitions", {}).items():  # of an earlier version

@@ -80,6 +80,8 @@ class Trials:
         self._runs: dict[tuple[Arm, int], Runs] = {}
         self._read_off: dict[Arm, bool] = {}
         """True for an arm of which only exact metrics were asked: one run is enough."""
+        self._complete = 0
+        """The number of seeds of which all arms are known to have what was asked of them."""
 
     @overload
     def __call__(self, arm: Arm, /, *, size: str | None = None) -> Trial: ...
@@ -131,6 +133,7 @@ class Trials:
                 )
             trials[here] = Trial(here, self)
         self.arms += trials
+        self._complete = 0
         kinds = {type(arm).__name__: arm.documented_seeds for arm in self.arms}
         if self.recorded:
             self.judge.design = self._recorded_design()
@@ -268,9 +271,11 @@ class Trials:
         The error names the missing runs of all arms of the claim, since the judge needs the same
         seeds of each.
         """
-        self._require(count)
-        if self.recorded:
-            require_same_ends(self.recorded, self.metrics)
+        if count > self._complete:
+            self._require(count)
+            if self.recorded:
+                require_same_ends(self.recorded, self.metrics)
+            self._complete = count
         self._seeds_read[arm] = max(count, self._seeds_read.get(arm, 0))
         return [result.values for result in self._results(arm, count)]
 
@@ -337,6 +342,7 @@ class Trials:
     def note_metric(self, arm: Arm, *, exact: bool) -> None:
         """Note that a metric of an arm is used; an exact metric needs one run only."""
         self._read_off[arm] = exact and self._read_off.get(arm, True)
+        self._complete = 0
 
     def _seeds(self, arm: Arm, count: int) -> list[int]:
         """Return the first seeds of an arm, behind those that `after` leaves out."""
@@ -350,8 +356,6 @@ class Trials:
             self._require_recorded(count)
             return
         seeds = {arm: 1 if self._read_off.get(arm) else count for arm in self.arms}
-        if all(len(self._found.get(arm, ())) >= most for arm, most in seeds.items()):
-            return
         for arm, most in seeds.items():
             known = len(self._found.get(arm, ()))
             if known < most:

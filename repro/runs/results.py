@@ -97,6 +97,8 @@ class Results:
         """The runs that are to be trained again, each with its last result and what changed."""
         self._read: dict[Run, Result] = {}
         self._keys: dict[Run, str] = {}
+        self._changed_here: dict[str, str] = {}
+        """The code that this process has changed, in words, by the digest of a trace."""
         self._sound: set[Arm] = set()
 
     def located(self, arm: Arm) -> Arm:
@@ -121,7 +123,8 @@ class Results:
                     self.keep(run, stored)
                     break
                 self.stale[run] = stored, changed
-        return None if self._patched(run) else self._read.get(run)
+        result = self._read.get(run)
+        return None if result is None or self._patched(result) else result
 
     def keep(self, run: Run, result: Result) -> None:
         """Use a result for a run; all that are used were made by one version of the code.
@@ -142,10 +145,13 @@ class Results:
         """Return the trace with a digest, of a result that is used."""
         return self._store.trace(digest) or {}
 
-    def _patched(self, run: Run) -> str:
-        """Return which code of a run this process has changed, in words; empty if none."""
-        digest = self._read[run].made.trace if run in self._read else ""
-        return self.today.patched(self.trace(digest), digest=digest) if digest else ""
+    def _patched(self, result: Result) -> str:
+        """Return which code of a result this process has changed, in words; empty if none."""
+        digest = result.made.trace
+        if digest not in self._changed_here:
+            trace = self.trace(digest) if digest else {}
+            self._changed_here[digest] = self.today.patched(trace) if trace else ""
+        return self._changed_here[digest]
 
     def changed(self, run: Run, result: Result) -> list[str]:
         """Return in words what is not as it was when a result was made; nothing if all is."""
@@ -182,7 +188,11 @@ class Results:
 
     def failed(self, run: Run) -> TrainingFailed | None:
         """Return why a run could not be trained; None if it was trained, or not yet tried."""
-        if run not in self.failures and (why := self._patched(run)):
+        if (
+            run not in self.failures
+            and run in self._read
+            and (why := self._patched(self._read[run]))
+        ):
             return TrainingFailed(why)
         return self.failures.get(run)
 
