@@ -812,16 +812,20 @@ CHOSEN = {  # what the grid's validation says, by rank, or None for all layers, 
     (16, 20): 1 / 32,
     (64, 20): 1 / 32,
 }
+WIDER_CHOSEN = {"all": 1, "lora": 1 / 2}  # the same of the GPT 192 wide, for 5 epochs
+WIDER = "wider"
 on_fresh_seeds = {"only_at": "ci", "looks": (5, 8, 12), "after": 5}
 each_adapter = pytest.mark.parametrize(
     ("rank", "epochs"),
-    [row for row in CHOSEN if row[0] is not None],
-    ids=[f"rank{rank}-{epochs}" for rank, epochs in CHOSEN if rank is not None],
+    [*(row for row in CHOSEN if row[0] is not None), (WIDER, 5)],
+    ids=[*(f"rank{rank}-{epochs}" for rank, epochs in CHOSEN if rank is not None), f"{WIDER}-5"],
 )
 
 
 def at_their_best(trials, rank, epochs):
-    """LoRA of a rank and all layers, each at the rate that the grid chose for it."""
+    """LoRA of a rank, or of the GPT 192 wide, and all layers, each at the rate chosen for it."""
+    if rank == WIDER:
+        return trials(*(wider_on_splits(x, rate=WIDER_CHOSEN[x]) for x in ("lora", "all")))
     adapted = on_splits("lora", rank=rank, epochs=epochs, rate=CHOSEN[rank, epochs])
     everything = on_splits("all", epochs=epochs, rate=CHOSEN[None, epochs])
     return trials(adapted, everything)
