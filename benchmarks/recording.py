@@ -25,7 +25,8 @@ CLAIMS = {
     "000 early exit": ("test_early_exit.py", "test_one_layer_is_nearly_as_good and wikitext"),
     "001 context vector": ("test_context_vector.py", "test_depth_alone"),
     "002 sharing": ("test_parameter_sharing.py", "test_baseline_encoder_does_not_collapse"),
-    "003 finetuning": ("test_finetuning.py", "test_cost_of_row and 2"),
+    "003 cost": ("test_finetuning.py", "test_cost_of_row and 2"),
+    "003 finetuning": ("test_finetuning.py", "test_training_is_above_test and 8"),
     "004 ladder": ("test_depth_ladder.py", "test_bp_gain and d256"),
 }
 PERCEPTRON = "perceptron"
@@ -46,6 +47,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", nargs="*", help="names of lines (default: all)")
     chosen = parser.parse_args()
+    if chosen.rounds < 2:
+        parser.error("the noise is the second round over the least: give --rounds 2 or more")
     print(f"{'':20}{'recorded':>10}{'without':>10}{'ratio':>8}{'noise':>14}")
     with tempfile.TemporaryDirectory(prefix="repro-recording-") as name:
         folder = Path(name)

@@ -742,7 +742,8 @@ def test_wider_lora_has_the_smaller_gap(trials):
 # counts whose validation accuracy is best in the mean of the five seeds (of two that tie, the one
 # nearer to the documented rate). The sentences on LoRA are then judged of these rates, on the
 # seeds after these five. The GPT 192 wide has the same grid at the documented rank for 5 epochs; it
-# gets 20 too, if 5 do not bring the training accuracy of both methods to 0.99.
+# gets 20 too, if 5 do not bring the training accuracy of both methods to 0.99. They do not: at its
+# best rate LoRA has 0.976 in the mean of the five seeds.
 
 GRID = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2)
 """The rates, relative to the documented one. The two lowest were added to both methods when LoRA's
@@ -898,4 +899,21 @@ def test_lora_at_its_best_fits_as_well(trials, rank, epochs):
 @pytest.mark.parametrize("trained", ["all", "lora"])
 def test_wider_rates_on_validation(trials, trained, rate):
     other, documented = trials(wider_on_splits(trained, rate=rate), wider_on_splits(trained))
+    assert other.validation_accuracy > documented.validation_accuracy
+
+
+@pytest.mark.nightly
+@claim(
+    "Of a GPT 192 wide in 20 epochs, another rate than the documented one is better on validation",
+    source=ours,
+    documented="not run",
+    kind="question",
+    only_at="ci",
+    looks=(5,),
+)
+@pytest.mark.parametrize("rate", [rate for rate in GRID if rate != 1])
+@pytest.mark.parametrize("trained", ["all", "lora"])
+def test_wider_rates_in_twenty_epochs(trials, trained, rate):
+    other = wider_on_splits(trained, epochs=20, rate=rate)
+    other, documented = trials(other, wider_on_splits(trained, epochs=20))
     assert other.validation_accuracy > documented.validation_accuracy

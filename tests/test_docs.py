@@ -27,7 +27,8 @@ CITED = re.compile(r"\[(\w+)\]\((\S+\.py) \"([^\"]+), (\w+), ([^\",]+)\"\)(?: \|
 """A verdict on a page, with claim, size and data in the link; in a table, what was measured too."""
 
 MEASURED = re.compile(
-    r"-?\d[\d.e+-]* \[-?[\d.e+-]+, -?[\d.e+-]+\](?: times)?(?: on log(?:-odds)?)?, \d+ seeds"
+    r"-?\d[\d.e+-]* \[-?[\d.e+-]+, -?[\d.e+-]+\](?: times)?(?: on log(?:-odds)?)?"
+    r"(?:, claimed [<>] [\d.e+-]+)?, \d+ seeds"
 )
 
 
