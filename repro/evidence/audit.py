@@ -48,7 +48,7 @@ SHARES = (0.05, 0.1, 0.3)
 UNKNOWN_SECONDS = 1.0
 """The assumed time of a run without a recorded time."""
 
-GROWTH = 10_000.0
+GROWTH = 100_000.0
 """The largest allowed growth per epoch; where training is unstable, more was observed."""
 
 HARMLESS = 0.1
