@@ -886,6 +886,12 @@ def test_lora_at_its_best_fits_as_well(trials, rank, epochs):
     assert adapted.train_accuracy.is_at_most(0.01, below=everything.train_accuracy)
 
 
+def each_wider_rate(test):
+    """Ask of every other rate of the grid, for both methods."""
+    test = pytest.mark.parametrize("trained", ["all", "lora"])(test)
+    return pytest.mark.parametrize("rate", [rate for rate in GRID if rate != 1])(test)
+
+
 @pytest.mark.nightly
 @claim(
     "Of a GPT 192 wide, another rate than the documented one is better on validation",
@@ -895,8 +901,7 @@ def test_lora_at_its_best_fits_as_well(trials, rank, epochs):
     only_at="ci",
     looks=(5,),
 )
-@pytest.mark.parametrize("rate", [rate for rate in GRID if rate != 1])
-@pytest.mark.parametrize("trained", ["all", "lora"])
+@each_wider_rate
 def test_wider_rates_on_validation(trials, trained, rate):
     other, documented = trials(wider_on_splits(trained, rate=rate), wider_on_splits(trained))
     assert other.validation_accuracy > documented.validation_accuracy
@@ -911,8 +916,7 @@ def test_wider_rates_on_validation(trials, trained, rate):
     only_at="ci",
     looks=(5,),
 )
-@pytest.mark.parametrize("rate", [rate for rate in GRID if rate != 1])
-@pytest.mark.parametrize("trained", ["all", "lora"])
+@each_wider_rate
 def test_wider_rates_in_twenty_epochs(trials, trained, rate):
     other = wider_on_splits(trained, epochs=20, rate=rate)
     other, documented = trials(other, wider_on_splits(trained, epochs=20))

@@ -188,11 +188,8 @@ class Results:
 
     def failed(self, run: Run) -> TrainingFailed | None:
         """Return why a run could not be trained; None if it was trained, or not yet tried."""
-        if (
-            run not in self.failures
-            and run in self._read
-            and (why := self._patched(self._read[run]))
-        ):
+        result = self._read.get(run)
+        if result is not None and run not in self.failures and (why := self._patched(result)):
             return TrainingFailed(why)
         return self.failures.get(run)
 

@@ -230,6 +230,7 @@ def pytest_runtest_setup(item):
         (CALLED.format(also="pass", bound=9), (), "", 1),
         (CALLED.format(also="print('aloud')", bound=0), (), "", 2),
         (CALLED.format(also="warnings.warn('beware')", bound=0), (), "", 2),
+        # only the test itself may say that a claim is left out
         (CALLED.format(also="pytest.skip('later')", bound=0), (), "", 2),
         (CALLED.format(also="pass", bound=0), ("-s",), "", 2),
         (CALLED.format(also="pass", bound=0), (), WRAPPED, 3),
