@@ -40,8 +40,7 @@ class Training:
         self, store: Store, pool: Pool[Any], results: Results, *, engine: str, project: Path
     ) -> None:
         self.store, self.pool, self.results = store, pool, results
-        self.trained = 0
-        """The number of runs that this session has trained."""
+        self._trained: set[Run] = set()
         self.show: Callable[[Status], None] = lambda status: None
         self._queue = Queue(store, results, engine=engine, device=pool.device, project=project)
         self._shares: dict[int, tuple[str, float]] = {}
@@ -50,6 +49,11 @@ class Training:
         """The time at which each batch was submitted."""
         self._has_begun = False
         self._showed = 0.0
+
+    @property
+    def trained(self) -> int:
+        """The number of runs that this session has trained."""
+        return len(self._trained)
 
     def train(self, plan: Plan[Any], *, seconds: float = SECONDS_OF_A_WAIT) -> None:
         """Train until all runs are over that a plan wants, and beside them its other runs.
@@ -78,7 +82,9 @@ class Training:
     def stop(self) -> None:
         """End all training after one more checkpoint; runs that end before it are stored."""
         self.pool.stop()
-        for number in list(self._queue.batches):
+        for number, batch in list(self._queue.batches.items()):
+            # claims may have read a run from the store before its trainer's word was heard
+            self._trained.update(run for run in batch.runs if self.results.get(run) is not None)
             self._end(number)
 
     def status(self, plan: Plan[Any]) -> Status:
@@ -143,12 +149,12 @@ class Training:
     def _take(self, event: Event, plan: Plan[Any]) -> None:
         match event:
             case Stored(run, key):
-                self.trained += 1
+                self._trained.add(run)
                 if (result := self.store.at(key)) is not None:
                     self.results.keep(run, result)
                 self._note_done(run, plan)
             case Kept(run, result):
-                self.trained += 1
+                self._trained.add(run)
                 self.results.keep(run, result)
                 self._note_done(run, plan)
             case Failed(run, why, details, at):

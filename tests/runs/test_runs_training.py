@@ -205,6 +205,7 @@ def test_what_was_under_way_when_it_stopped_is_free_for_others(tmp_path):
         work.training._advance(plan, 0.0)
     work.training.stop()
     assert work.values(RUNS[0]) is not None  # which came at the last moment
+    assert work.training.trained == 1
     others = trained(tmp_path, FakePool(), RUNS)
     assert others.training.trained == 2
 
