@@ -68,7 +68,7 @@ def pytest_load_initial_conftests(
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> Generator[None, Any, Any]:
-    config.add_cleanup(gc.unfreeze)  # for a process that goes on after pytest
+    gc.unfreeze()  # what an earlier session of this process has left, see `_keeping`
     if not workers.is_worker(config):
         require_from_command_line(config)
     if option(config, "plan") or INSTEAD in config.stash:  # no test runs, so no workers

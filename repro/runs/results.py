@@ -233,14 +233,16 @@ def remarks_on(results: Iterable[tuple[Run, Result]]) -> list[str]:
     ['line was trained with scikit-learn 1.5.1, and 1.5.2 is here now: …']
     """
     lines: dict[str, None] = {}
-    for run, result in results:
-        if not isinstance(run.arm, OwnArm):
-            continue
-        kind = type(run.arm).__name__
-        if why := result.provenance.get("not_stacked"):
+    distinct = {
+        (type(run.arm).__name__, how.get("not_stacked"), *how.get("packages", {}).items()): None
+        for run, how in ((run, result.provenance) for run, result in results)
+        if isinstance(run.arm, OwnArm)
+    }
+    for kind, why, *packages in distinct:
+        if why:
             line = f"{kind} was trained one run at a time; its module is not stacked: {why}"
             lines[line] = None
-        for name, then in result.provenance.get("packages", {}).items():
+        for name, then in packages:
             if (now := version_of(name)) not in (then, None) and name != "torch":
                 line = (
                     f"{kind} was trained with {name} {then}, and {now} is here now: its results"

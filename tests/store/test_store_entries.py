@@ -134,7 +134,7 @@ def test_weights_lie_beside_the_result_and_are_checked(store, reports):
     plain = {**IDENTITY, "seed": 8}
     store.put(plain, VALUES, PROVENANCE)
     (folder_of(store, plain) / "weights.safetensors").write_bytes(b"of nobody")
-    assert store.get(plain) is None
+    assert store.get(plain).weights is None
 
 
 def test_a_store_that_was_given_no_report_warns(tmp_path):
