@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import io
+import sys
 import textwrap
 import time
 import traceback
@@ -158,8 +160,9 @@ class _Attempt:
         self._began = time.monotonic()
 
     def train(self) -> Iterator[Trained | Failed]:
-        if has_torch():
+        if has_torch() and "torch" not in sys.modules:
             import_whole("torch")
+            gc.freeze()  # or each collection looks at all that torch has made
         one_thread()
         printed = Printed()
         try:
