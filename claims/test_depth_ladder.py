@@ -211,6 +211,19 @@ def test_dfa_bottoms_at_one_block(trials, shape, documented):
     assert ladder(trials, shape.but(rule="dfa").ladder()).bottoms_at(1)
 
 
+@pytest.mark.nightly
+@claim(
+    "One trained block is DFA's minimum, on fresh seeds",
+    source=SOURCE,
+    documented="0.244 against at least 0.286",
+    only_at="ci",
+    looks=(15, 30, 45),  # twenty seeds had left the third block open
+    after=20,
+)
+def test_dfa_bottoms_at_one_block_on_fresh_seeds(trials):
+    assert ladder(trials, D256_L4.but(rule="dfa").ladder()).bottoms_at(1)
+
+
 @claim(
     "From one trained block on, DFA rises with each",
     source=question,
