@@ -156,7 +156,7 @@ def content_of(values: bytes, weights: bytes | None) -> str:
 
 
 def _files(folder: int) -> dict[str, bytes]:
-    """Return the files of an open folder that its checksums name; others in it are not looked at."""
+    """Return the files of an open folder that its checksums name, and no others."""
     sums = _content(_SUMS, folder)
     names = (*_CONTENT, _WEIGHTS) if _WEIGHTS.encode() in sums else _CONTENT
     return {**{name: _content(name, folder) for name in names}, _SUMS: sums}
