@@ -35,6 +35,9 @@ COLLAPSED = 1.35  # half of the least excess in the table, 38 / 22 = 1.7
 ANY = 1.0  # any ratio above it: for perplexities, whose differences mean nothing
 NO_ANSWER = 0.01  # nats: a fourteenth of what the baseline decoder has after 100 steps of ci
 
+ONCE_MORE = {"only_at": "ci", "looks": (40, 80, 120), "after": 20}
+"""For sentences that twenty seeds left open, and that at most 100 new ones would settle."""
+
 lambada = "002, LAMBADA"
 ours = "002, not in its text: asked of its result"
 
@@ -70,6 +73,19 @@ OTHERS = ["deep", "very deep", "wide", "wide deep"]
 @claim("The baseline is best at 10k", source=f"{lambada}, its table", documented="{documented}")
 @against_baseline(MODELS)
 def test_baseline_has_the_best_perplexity(trials, name, documented):
+    baseline, shared = trials(BASELINE, ROWS[name])
+    assert baseline.lambada_perplexity.falls_below(shared.lambada_perplexity, by_ratio=ANY)
+
+
+@pytest.mark.nightly
+@claim(
+    "The baseline is best at 10k, on fresh seeds",
+    source=f"{lambada}, its table",
+    documented="{documented}",
+    **ONCE_MORE,
+)
+@against_baseline(["wide seq", "wide deep cycle"])
+def test_baseline_has_the_best_perplexity_on_fresh_seeds(trials, name, documented):
     baseline, shared = trials(BASELINE, ROWS[name])
     assert baseline.lambada_perplexity.falls_below(shared.lambada_perplexity, by_ratio=ANY)
 
@@ -129,10 +145,27 @@ def test_steps_help(trials, name, documented):
 )
 @over_steps(FAMILIES)
 def test_sharing_scales_better(trials, name, documented):
+    assert scales_better(trials, name)
+
+
+@pytest.mark.nightly
+@claim(
+    "The decoder seems to scale better with sharing, on fresh seeds",
+    source=f"{lambada}, Decoder",
+    documented="{documented}; the baseline: 22 → not printed",
+    **ONCE_MORE,
+)
+@over_steps(["very wide"])
+def test_sharing_scales_better_on_fresh_seeds(trials, name, documented):
+    assert scales_better(trials, name)
+
+
+def scales_better(trials, name):
+    """Judge whether a family that shares gains more from steps than the baseline."""
     columns = ("decoder 10k", "decoder 25k")
     arms = [at(column, row) for row in (name, "baseline") for column in columns]
     early, late, baseline_early, baseline_late = (f.lambada_perplexity for f in trials(*arms))
-    assert early - late > baseline_early - baseline_late
+    return early - late > baseline_early - baseline_late
 
 
 @claim(
