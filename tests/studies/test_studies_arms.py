@@ -58,6 +58,7 @@ def opened():
 
 def forget_data():
     """Empty all caches of repro in this process, so that data is read from its files."""
+    gc.unfreeze()  # what a session or a training in this process has frozen is in no list
     for each in gc.get_objects():
         if type(each) is functools._lru_cache_wrapper and each.__module__.startswith("repro."):
             each.cache_clear()
