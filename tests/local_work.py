@@ -64,7 +64,7 @@ def put_former(store, identity, values, provenance):
     key = run_key(identity)
     files = run_files.encode(identity, values, provenance)
     files["identity.json"] = run_files.readable({"format": 1, "identity": identity})
-    files["SHA256SUMS"] = run_files._sums({name: files[name] for name in run_files.FILES[:3]})
+    files["SHA256SUMS"] = run_files._sums({name: files[name] for name in run_files._CONTENT})
     folder = store.root / "runs" / key[:2] / key
     folder.mkdir(parents=True)
     for name, content in files.items():

@@ -217,7 +217,7 @@ def session_of(session: pytest.Session) -> ClaimSession:
 
 @contextmanager
 def _keeping() -> Iterator[None]:
-    """Have the garbage collector skip what is made within the block.
+    """Have the garbage collector skip what is made within the block, up to the process's end.
 
     Thousands of claims and their results stay in memory. To look at them again and again takes a
     sixth of a session without training.

@@ -233,11 +233,11 @@ def remarks_on(results: Iterable[tuple[Run, Result]]) -> list[str]:
     ['line was trained with scikit-learn 1.5.1, and 1.5.2 is here now: …']
     """
     lines: dict[str, None] = {}
-    distinct = {
-        (type(run.arm).__name__, how.get("not_stacked"), *how.get("packages", {}).items()): None
-        for run, how in ((run, result.provenance) for run, result in results)
-        if isinstance(run.arm, OwnArm)
-    }
+    own = [(run.arm, x.provenance) for run, x in results if isinstance(run.arm, OwnArm)]
+    distinct = dict.fromkeys(
+        (type(arm).__name__, how.get("not_stacked"), *how.get("packages", {}).items())
+        for arm, how in own
+    )
     for kind, why, *packages in distinct:
         if why:
             line = f"{kind} was trained one run at a time; its module is not stacked: {why}"

@@ -34,9 +34,6 @@ _AT_ONCE = 1 << 16
 _PLAINLY = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 """No link is followed, and no pipe in place of a file is waited for."""
 
-FILES = (*_CONTENT, _SUMS)
-"""The files that every stored run has."""
-
 
 @dataclass(frozen=True)
 class Made:

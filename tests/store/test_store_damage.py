@@ -7,12 +7,13 @@ from dataclasses import asdict
 import pytest
 
 from repro.store import Store
-from repro.store.run_files import FILES, UNKNOWN, Damaged, decoded, key_of
+from repro.store.run_files import _CONTENT, _SUMS, UNKNOWN, Damaged, decoded, key_of
 
 IDENTITY = {"seed": 7}
 VALUES = {"loss": 0.5}
 PROVENANCE = {"host": "here"}
 KEY = key_of(IDENTITY, UNKNOWN)
+FILES = (*_CONTENT, _SUMS)
 
 
 @pytest.fixture
@@ -105,8 +106,7 @@ def rewrite(folder, name, content):
     """Change a file and its checksum."""
     (folder / name).write_bytes(content)
     sums = [
-        f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}\n"
-        for name in FILES[:3]
+        f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}\n" for name in _CONTENT
     ]
     (folder / "SHA256SUMS").write_text("".join(sums))
 
